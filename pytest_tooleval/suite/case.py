@@ -16,7 +16,7 @@ from ..record.variants import UNCHANGED, Arm
 from ..worlds.world import WorldSpec
 from .altered import AlteredAnswers
 from .expectations import Expectations, ExpectedCall
-from .fields import Expects, OnlyFor, Part
+from .fields import Apart, Expects, OnlyFor, Part
 from .policies import Policies, Policy
 from .tools import Choice, ProviderTools, Tool, ToolChoice, Tools
 from .types import (
@@ -134,13 +134,8 @@ class TestCase(Expectations):
         "into the turn",
         "description": "a field of the suite; for a note on a case, write $comment",
     }
-    # Changing these does not change the case; all other fields are in its fingerprint.
-    APART: ClassVar[frozenset[str]] = frozenset(
-        "comment id tools live_tools tool_choice temperature max_tokens thresholds trials pass_rule "
-        "tags skip xfail weight cluster metadata may_change_nothing now".split()
-    )
 
-    id: (
+    id: Annotated[
         Annotated[
             str,
             Field(
@@ -151,8 +146,9 @@ class TestCase(Expectations):
                 }
             ),
         ]
-        | None
-    ) = Field(
+        | None,
+        Apart(),
+    ] = Field(
         None,
         description="A stable name for the node id, without brackets and ::; default: a slug of the "
         "prompt.",
@@ -170,7 +166,9 @@ class TestCase(Expectations):
         description="Makes one case of each row: {{city}} in the prompt and the expectations is the "
         "value of the row's column city. A list of objects, or a CSV or JSONL file beside the suite.",
     )
-    now: Now | None = Field(None, description="The instant of this case, as in the suite.")
+    now: Annotated[Now | None, Apart()] = Field(
+        None, description="The instant of this case, as in the suite."
+    )
     policies: Policies = Field(
         default_factory=list,
         description="What must hold over all calls of the case, in addition to the suite's policies.",
@@ -179,56 +177,63 @@ class TestCase(Expectations):
     exact_state: bool | None = Field(
         None, description="Whether states and results compare exactly, as in the suite."
     )
-    tools: Tools | None = Field(
+    tools: Annotated[Tools | None, Apart()] = Field(
         None, description="Replaces the suite's tools for this case; [] is none."
     )
-    tool_choice: ToolChoice | None = Field(
+    tool_choice: Annotated[ToolChoice | None, Apart()] = Field(
         None,
         description="Whether the model must call a tool: required (the default), auto (the default "
         'where making no call is right), none, {"tool": NAME}, or {"allowed_tools": [NAMES]} with the '
         "mode auto (the default) or required.",
     )
-    temperature: Temperature | None = Field(None, description="The sampling temperature of this case.")
-    max_tokens: Count | None = Field(None, description="The most tokens in an answer to this case.")
-    thresholds: Thresholds | None = Field(
+    temperature: Annotated[Temperature | None, Apart()] = Field(
+        None, description="The sampling temperature of this case."
+    )
+    max_tokens: Annotated[Count | None, Apart()] = Field(
+        None, description="The most tokens in an answer to this case."
+    )
+    thresholds: Annotated[Thresholds | None, Apart()] = Field(
         None,
         description=("Minimum scores by metric, and limits such as max_calls; null removes one."),
         examples=[EXAMPLE_THRESHOLDS],
     )
-    trials: Trials | None = Field(None, description="The number of trials.")
-    pass_rule: PassRule | None = Field(
+    trials: Annotated[Trials | None, Apart()] = Field(None, description="The number of trials.")
+    pass_rule: Annotated[PassRule | None, Apart()] = Field(
         None,
         alias="pass",
         description="How several trials make one verdict: mean (of the scores, against the thresholds), "
         'all, any, or K/N such as "4/5": at least K of N trials pass, and N sets the trials.',
     )
-    tags: Annotated[list[Tag], Expects("a list of strings")] = Field(
+    tags: Annotated[list[Tag], Expects("a list of strings"), Apart()] = Field(
         default_factory=list,
         description="Keywords for -k and -m.",
         json_schema_extra={"uniqueItems": True},
     )
-    skip: Annotated[bool | str, Expects("true, false, or the reason as a string")] = Field(
+    skip: Annotated[bool | str, Expects("true, false, or the reason as a string"), Apart()] = Field(
         False, description="true, or the reason."
     )
     xfail: Annotated[
         bool | str | XFail,
         Expects('true, false, the reason as a string, or {"reason": "...", "strict": true}'),
+        Apart(),
     ] = Field(
         False,
         description='true, the reason, or {"reason": ..., "strict": true}. Excuses neither errors nor '
         "forbidden calls.",
     )
-    weight: Annotated[float, Field(gt=0.0, le=1e6), Expects("a number above 0, at most 1000000")] = (
-        Field(1.0, description="The weight in means; default 1.")
-    )
-    cluster: Name | None = Field(
+    weight: Annotated[
+        float, Field(gt=0.0, le=1e6), Expects("a number above 0, at most 1000000"), Apart()
+    ] = Field(1.0, description="The weight in means; default 1.")
+    cluster: Annotated[Name | None, Apart()] = Field(
         None,
         description=(
             "A name shared by cases that ask the same thing in different words; intervals and "
             "significance tests count them as one."
         ),
     )
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Your own data; never sent.")
+    metadata: Annotated[dict[str, Any], Apart()] = Field(
+        default_factory=dict, description="Your own data; never sent."
+    )
 
     turns: (
         Annotated[list[Turn], Field(min_length=1), Expects(f"a list of turns such as [{_TURN}]")] | None
@@ -295,7 +300,7 @@ class TestCase(Expectations):
         description="What a person answers when an agent asks for the approval of a tool: tool to "
         "approve or reject. A request for any other tool is rejected.",
     )
-    live_tools: LiveTools | None = Field(
+    live_tools: Annotated[LiveTools | None, Apart()] = Field(
         None,
         description="Tools that this chain calls for real, on the server of the suite's tools_from, if "
         '--tooleval-allow-tools allows them: names, or "*" for all read-only tools.',
@@ -323,6 +328,12 @@ class TestCase(Expectations):
         return self.kind != "conversation" and not self.calls
 
 
+APART = {name for name, field in TestCase.model_fields.items() if Apart() in field.metadata}
+DEFAULTS = {
+    name: field.get_default(call_default_factory=True) for name, field in TestCase.model_fields.items()
+}
+
+
 class ResolvedTurn(Struct, frozen=True):
     """A turn with its prompt as messages, and the tools offered in it.
 
@@ -334,7 +345,27 @@ class ResolvedTurn(Struct, frozen=True):
     tools: tuple[Tool, ...]
 
 
-class ResolvedCase(Struct, frozen=True):
+class AsWritten(Struct, frozen=True):
+    """What a resolved case has as the file has it."""
+
+    expected_stop: Literal[True, "guardrail", "limit"] | Mapping[str, Any] | None = None
+    max_rounds: int | None = None
+    user: User | None = None
+    optimal_hops: int | None = None
+    valid_prerequisites: Sequence[str] = ()
+    mock_responses: Mapping[str, Any] = {}
+    approvals: Mapping[str, Literal["approve", "reject"]] = {}
+    answers: Literal["world", "recorded"] = "world"
+    play_failed_calls: bool = False
+    tags: Sequence[str] = ()
+    skip: bool | str = False
+    xfail: bool | str | XFail = False
+    weight: float = 1.0
+    cluster: str | None = None
+    metadata: Mapping[str, Any] = {}
+
+
+class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     """A case with the suite's defaults applied: what the engine runs and scorers read.
 
     `content` is the fingerprint of its prompt and expectations; `expected` holds those for the whole
@@ -377,23 +408,6 @@ class ResolvedCase(Struct, frozen=True):
     provider_tools: ProviderTools = ProviderTools()
     altered: AlteredAnswers | None = None
 
-    # As the case has them.
-    expected_stop: Literal[True, "guardrail", "limit"] | Mapping[str, Any] | None = None
-    max_rounds: int | None = None
-    user: User | None = None
-    optimal_hops: int | None = None
-    valid_prerequisites: Sequence[str] = ()
-    mock_responses: Mapping[str, Any] = {}
-    approvals: Mapping[str, Literal["approve", "reject"]] = {}
-    answers: Literal["world", "recorded"] = "world"
-    play_failed_calls: bool = False
-    tags: Sequence[str] = ()
-    skip: bool | str = False
-    xfail: bool | str | XFail = False
-    weight: float = 1.0
-    cluster: str | None = None
-    metadata: Mapping[str, Any] = {}
-
     @property
     def round_limit(self) -> int:
         """The most replies in a chain or a turn; 1 for a single-turn case."""
@@ -433,10 +447,3 @@ class ResolvedCase(Struct, frozen=True):
     def rubrics(self) -> list[str]:
         """The rubrics for a judge from the turns and the case."""
         return [rubric for part in self.parts for rubric in part.rubrics]
-
-
-# Fields of a resolved case that stay as the case has them.
-AS_WRITTEN = (
-    "expected_stop user max_rounds optimal_hops valid_prerequisites mock_responses approvals answers "
-    "play_failed_calls tags skip xfail weight cluster metadata"
-).split()

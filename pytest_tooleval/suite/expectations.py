@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 from pydantic import Field, PrivateAttr
 
 from ..findings import Loc
-from .fields import Expects, OnlyFor, Part
+from .fields import Apart, Expects, OnlyFor, Part
 from .types import (
     Commented,
     ExpectedText,
@@ -150,7 +150,7 @@ class Expectations(Commented):
         '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
     )
 
-    may_change_nothing: bool = Field(
+    may_change_nothing: Annotated[bool, Apart()] = Field(
         False,
         description="With a world: whether an agent that makes no call may pass, as what it should do "
         "leaves the state as it is. Without it, such a case is an error.",

@@ -1,6 +1,6 @@
 """Field types in words, and the messages built from them.
 
-`suite.model` describes each field and object once, along with the names other tools use for a field.
+Each class of a file's objects describes its fields once, along with the names other tools use for them.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ class OnlyFor:
     """Annotation of a field that only this kind of case has; the others refuse it."""
 
     kind: str
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Annotation of a field that does not change what the case is: fingerprints leave it out."""
 
 
 class Unread(Exception):

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..matchers.modes import DEFAULT_MODE
-from .case import ResolvedCase, TestCase, User
+from .case import APART, DEFAULTS, ResolvedCase, TestCase, User
 from .expectations import AnyOfCalls, ExpectedCall
 from .model import Suite, world_of
 from .tools import Tool
@@ -29,18 +29,16 @@ def content_of_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:DIGITS]
 
 
-# A fingerprint covers all fields but those in `TestCase.APART`. It omits default values, so that a new
-# field leaves old fingerprints alone. `world_args` are hashed with the world.
-_DEFAULTS = {
-    name: field.get_default(call_default_factory=True)
-    for name, field in TestCase.model_fields.items()
-    if name not in {*TestCase.APART, "multi_turn", "world_args"}
-}
+# `world_args` are hashed with the world.
+_LEFT_OUT = {*APART, "multi_turn", "world_args"}
 
 
 def content_of_case(suite: Suite, case: TestCase) -> str:
-    """Return 16 hex digits for the prompt and the expectations of a case."""
-    parts = {name: getattr(case, name) for name in case.model_fields_set & _DEFAULTS.keys()}
+    """Return 16 hex digits for the prompt and the expectations of a case.
+
+    Default values are left out, so that a new field leaves old fingerprints alone.
+    """
+    parts = {name: getattr(case, name) for name in case.model_fields_set - _LEFT_OUT}
     world = world_of(suite, case)
     forbidden = suite.forbidden_calls if case.forbidden_calls is None else case.forbidden_calls
     parts |= {
@@ -49,7 +47,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
         "forbidden_calls": list(forbidden or ()) or None,
         "policies": [*suite.policies, *case.policies],
     }
-    named = {name: _plain(value) for name, value in parts.items() if value != _DEFAULTS[name]}
+    named = {name: _plain(value) for name, value in parts.items() if value != DEFAULTS[name]}
     # The first fingerprints included these even at their defaults.
     named["call_order"] = case.call_order
     if case.kind == "chain":

@@ -12,28 +12,15 @@ from typing import Any, NamedTuple
 from ..errors import Problem
 from ..explain import listing, nearest, show
 from ..findings import Finding, Loc
+from .case import APART, TestCase
 from .moments import NOW, Moment, read_moment
 from .rows import Rows, read_rows
-from .slugs import with_ids
+from .slugs import all_different, with_ids
 
-# The fields of a case, or of its suite, in which placeholders stand for values.
-FIELDS = (
-    "prompt",
-    "turns",
-    "user",
-    "expected_tool",
-    "expected_params",
-    "expected_calls",
-    "expected_stop",
-    "forbidden_calls",
-    "policies",
-    "expected_state",
-    "expected_text",
-    "mock_responses",
-    "world_args",
-    "cluster",
-    "weight",
-)
+# The fields in which placeholders stand for values: all that make a case what it is, and two more.
+_OF_CASES = [
+    name for name in TestCase.model_fields if name not in {*APART, "parametrize"} - {"cluster", "weight"}
+]
 _OF_SUITES = ("system_prompt", "forbidden_calls", "policies", "world_args")
 _LONGEST = 60  # characters of a row in an id
 _TOKEN = re.compile(r"(\{\{\{\{|\{\{[^{}]*\}\})")
@@ -89,14 +76,14 @@ def _cases(
     """Yield the cases that one case makes; with rows, its own id is `base`."""
     if rows is None or not rows.rows:
         if isinstance(case, dict) and now is not None:
-            fields = {name: case[name] for name in FIELDS if name in case}
+            fields = {name: case[name] for name in _OF_CASES if name in case}
             case = {**case, **_Filling({}, now, None, findings).fill(fields, at)}
         yield case
         return
     used: set[str] = set()
-    fields = {name: case[name] for name in FIELDS if name in case}
+    fields = {name: case[name] for name in _OF_CASES if name in case}
     rest = {name: value for name, value in case.items() if name != "parametrize"}
-    for number, (row, name) in enumerate(zip(rows.rows, _names(rows.rows), strict=True)):
+    for number, (row, name) in enumerate(zip(rows.rows, all_different(_names(rows.rows)), strict=True)):
         # What is wrong with the placeholders is the same in every row.
         filling = _Filling(row, now, rows.columns, findings if number == 0 else [])
         filled = {"cluster": base, **filling.fill(fields, at)}
@@ -111,16 +98,14 @@ def _cases(
 
 
 def _names(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a name for each row: its `id`, else its values; all different."""
-    counts: dict[str, int] = {}
+    """Yield a name for each row: its `id`, else its values."""
     for number, row in enumerate(rows, 1):
         given = row.get("id")
         text = _text(given) if given is not None else "-".join(map(_text, row.values()))
         name = _NOT_IN_IDS.sub("-", text).strip("-") or str(number)
         if len(name) > _LONGEST:
             name = f"{name[: _LONGEST - 7]}-{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFFF:06x}"
-        counts[name] = counts.get(name, 0) + 1
-        yield name if counts[name] == 1 else f"{name}-{counts[name]}"
+        yield name
 
 
 def _text(value: Any) -> str:

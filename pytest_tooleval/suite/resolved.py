@@ -10,7 +10,7 @@ from ..matchers.modes import DEFAULT_MODE, MODES
 from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
 from ..record.names import KnownTools, meant, same_tool
 from ..record.thresholds import needed_of
-from .case import AS_WRITTEN, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
+from .case import AsWritten, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
 from .expectations import ANY_TOOL, Expectations, ExpectedCall
 from .fingerprints import content_of_case
 from .model import Suite, world_of
@@ -100,7 +100,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     tools = tuple(suite.tools if case.tools is None else case.tools)
     turns = turns_of(case, tools)
     return ResolvedCase(
-        **{name: getattr(case, name) for name in AS_WRITTEN},
+        **{name: getattr(case, name) for name in AsWritten.__struct_fields__},
         kind=case.kind,
         id=case.id or "",
         line=case.line,

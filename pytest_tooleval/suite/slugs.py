@@ -36,21 +36,25 @@ def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> li
     """Return an id for each case, all different and none in `taken`.
 
     Each case is given as its position in the file, from 1, and its prompt. A prompt without letters and
-    digits gets `case-POSITION`. The second case with the same slug gets the suffix `-2`, the third `-3`.
+    digits gets `case-POSITION`.
     """
+    return all_different((slug(prompt) or f"case-{position}" for position, prompt in prompts), taken)
+
+
+def all_different(names: Iterable[str], taken: Collection[str] = ()) -> list[str]:
+    """Return the names, the second of the same with the suffix `-2`, the third with `-3`."""
     used = set(taken)
-    ids = []
+    found = []
     counts: dict[str, int] = {}
-    for position, prompt in prompts:
-        base = slug(prompt) or f"case-{position}"
+    for base in names:
         name, count = base, counts.get(base, 1)
         while name in used:
             count += 1
             name = f"{base}-{count}"
         counts[base] = count
         used.add(name)
-        ids.append(name)
-    return ids
+        found.append(name)
+    return found
 
 
 def with_ids(data: dict[str, Any]) -> dict[str, Any]:

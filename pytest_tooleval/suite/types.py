@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, WithJsonSchema
 
 from ..record.metrics import LIMITS
-from .fields import Expects, Part
+from .fields import Apart, Expects, Part
 
 # More is a typo: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
@@ -121,6 +121,6 @@ class OfTools(Part):
 
 
 class Commented(Part):
-    comment: Comment | None = Field(
+    comment: Annotated[Comment | None, Apart()] = Field(
         None, alias="$comment", exclude=True, description="For readers of the file; never sent."
     )

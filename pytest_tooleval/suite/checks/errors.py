@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from ...findings import Finding, Findings, Loc
-from ..case import CaseKind, TestCase
+from ..case import DEFAULTS, CaseKind, TestCase
 from ..fields import OnlyFor, fields_of, readable
 from ..model import Suite
 from . import cases, chain, conversation, expectations, features, policies, thresholds, tools
@@ -61,9 +61,6 @@ _REFUSED: Mapping[CaseKind, Mapping[str, str]] = {
     "calls": {**_OF_CHAINS, **_OF_CONVERSATIONS},
     "chain": {**_OF_CONVERSATIONS, "expected_calls": _ONE_CALL},
     "conversation": {},
-}
-_DEFAULTS = {
-    name: field.get_default(call_default_factory=True) for name, field in TestCase.model_fields.items()
 }
 
 
@@ -125,5 +122,5 @@ def _errors_of_parts(scope: Scope) -> Findings:
 def _refusals(scope: Scope) -> Findings:
     refused = _REFUSED[scope.case.kind]
     for field in scope.case.model_fields_set & refused.keys():
-        if getattr(scope.case, field) != _DEFAULTS[field]:
+        if getattr(scope.case, field) != DEFAULTS[field]:
             yield Finding((*scope.at, field), refused[field], at_key=True)

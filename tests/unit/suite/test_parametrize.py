@@ -77,6 +77,21 @@ def test_names_of_rows_are_safe_and_different(tmp_path: Path) -> None:
     assert len({*found}) == len(found)
 
 
+def test_a_row_may_have_the_name_that_another_gets_as_the_second_of_its_id(tmp_path: Path) -> None:
+    rows = [{"id": each, "city": "Paris"} for each in ("a", "a", "a-2")]
+    fields = {"prompt": "{{city}}?", "expected_params": {}, "parametrize": rows}
+    found = [case.id for case in made(tmp_path, **fields).test_cases]
+    assert found == ["forecast[a]", "forecast[a-2]", "forecast[a-2-2]"]
+
+
+def test_placeholders_in_every_expectation_of_a_case(tmp_path: Path) -> None:
+    calls = [{"tool": "get_weather"}]
+    rows = [{"order": "strict"}, {"order": "any"}]
+    case = {"prompt": "?", "expected_calls": calls, "call_order": "{{order}}", "parametrize": rows}
+    found = load_suite(suite(tmp_path, case)).test_cases
+    assert [case.call_order for case in found] == ["strict", "any"]
+
+
 def test_placeholders_in_everything_that_asks_or_expects(tmp_path: Path) -> None:
     turns = [
         {
