@@ -20,6 +20,7 @@ from ..settings.parts import Settings
 from ..suite.discovery import SUITE_ENDING
 from . import garbage
 from .options import add_options
+from .processes import process_of
 from .settings import STANDARD_INPUT, USAGE_ERROR, read_settings
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class _Results:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._is_worker = hasattr(config, "workerinput")
+        self._is_worker = process_of(config).is_worker
         self._problem = ""
 
     @pytest.hookimpl(tryfirst=True)

@@ -27,10 +27,9 @@ from .garbage import leave_memory_at_exit, leave_out_what_is_there
 from .items import CaseItem, is_skipped
 from .no_model import missing_model, path_of_cases
 from .output import clean_sections
-from .processes import evaluates, will_run
+from .processes import evaluates, queued, will_run
 from .settings import USAGE_ERROR
 from .suites import SuiteWarnings, collected
-from .workers import lookahead, queued
 
 # A worker looks through its queue again once one in this many of its requests has been used.
 _ONE_IN = 8
@@ -47,7 +46,6 @@ class CaseSession(Observer):
         self.applied: dict[str, set[tuple[str, str]]] = {}
         given = run.settings.asking.transcripts
         self.transcripts = None if given is None else GivenTranscripts(given)
-        self._is_worker = hasattr(config, "workerinput")
         # In an xdist worker: the items that come next.
         self._next: list[pytest.Item] = []
         self._warnings = SuiteWarnings()
@@ -128,7 +126,7 @@ class CaseSession(Observer):
         run.selected = run.selected or sum(not item.case.arm.variant for item in cases)
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
-            if not self._is_worker and will_run(session):
+            if not run.process.is_worker and will_run(session):
                 run.foresee(item.task.place for item in cases if not is_skipped(item))
                 if not run.settings.estimate:
                     self._require_keys(session.items)
@@ -175,7 +173,7 @@ class CaseSession(Observer):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        if self._is_worker:
+        if self.run.process.is_worker:
             self._next = [item] if nextitem is None else [item, nextitem]
             self._send_queued()
 
@@ -185,7 +183,9 @@ class CaseSession(Observer):
 
     def _send_queued(self) -> None:
         """In an xdist worker: send the next items, and those queued after them so far."""
-        items, most = self._next, lookahead(self.run.settings.asking.concurrency)
+        # Enough to use all its concurrency, and no more: xdist can still move a case that is not sent
+        # to another worker, without paying twice.
+        items, most = self._next, max(16, 2 * self.run.settings.asking.concurrency)
         if self.queue.waiting <= most - most // _ONE_IN:
             items = [*items, *queued(self.config, items[0].session.items, most)]
         self._send(items)

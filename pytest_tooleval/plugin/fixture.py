@@ -112,7 +112,7 @@ class Tooleval:
         if not models:
             config = self._request.config
             problem = missing_model(config, self._run.settings)
-            if problem and hasattr(config, "workerinput"):  # exit() would look like a crash there
+            if problem and self._run.process.is_worker:  # exit() would look like a crash there
                 pytest.fail(problem, pytrace=False)
             if problem:
                 pytest.exit(problem, pytest.ExitCode.USAGE_ERROR)

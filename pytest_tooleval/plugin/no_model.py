@@ -12,6 +12,7 @@ from ..run.nodeids import is_case
 from ..settings.parts import Settings
 from ..suite.discovery import SUITE_ENDING
 from ..text import printable
+from .processes import process_of
 from .settings import config_tables
 
 
@@ -66,19 +67,12 @@ def path_of_cases(config: pytest.Config, items: Sequence[pytest.Item]) -> str:
     """
     cases = {item.path for item in items if is_case(item.nodeid)}
     others = {item.path for item in items if not is_case(item.nodeid)}
-    for argument in config.args if _has_paths(config) else ():
+    for argument in config.args if process_of(config).has_paths else ():
         path = argument.partition("::")[0]
         place = Path(os.path.abspath(config.invocation_params.dir / path))
         if _any_in(place, cases) and not _any_in(place, others):
             return path
     return ""
-
-
-def _has_paths(config: pytest.Config) -> bool:
-    """True if the command line has paths. An xdist worker gets some even if the user gave none."""
-    if hasattr(config, "workerinput"):
-        return bool(config.workerinput["tooleval"]["paths"])
-    return bool(config.getoption("file_or_dir"))
 
 
 def _any_in(place: Path, files: Iterable[Path]) -> bool:

@@ -1,9 +1,11 @@
-"""The processes of a run: what the first one tells the workers of xdist."""
+"""The processes of a run: what the first one tells the workers of xdist, and their queues."""
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,6 @@ from typing import Any
 import pytest
 
 from ..run.process import Process
-from .workers import worker_count
 
 _PROCESS: pytest.StashKey[Process] = pytest.StashKey()
 
@@ -22,11 +23,16 @@ def process_of(config: pytest.Config) -> Process:
     if _PROCESS not in config.stash:
         process = Process(config.rootpath, datetime.now(timezone.utc), pytest.__version__)
         process.keeps = not config.option.collectonly
-        if hasattr(config, "workerinput"):
-            told = config.workerinput["tooleval"]
-            process.started = datetime.fromisoformat(told["started"])
-            process.answers, process.ledger = Path(told["answers"]), Path(told["ledger"])
-            process.workers = worker_count(config)
+        process.has_paths = bool(config.getoption("file_or_dir"))
+        worker = getattr(config, "workerinput", None)
+        if worker is not None:
+            process.workers = max(1, int(worker["workercount"]))
+            process.number = worker_number(worker["workerid"])
+        if worker is not None and "tooleval" in worker:  # not if the controller lacks this plugin
+            summary = worker["tooleval"]
+            process.started = datetime.fromisoformat(summary["started"])
+            process.answers, process.ledger = Path(summary["answers"]), Path(summary["ledger"])
+            process.has_paths = summary["paths"]  # xdist gives it some even if the user gave none
         config.stash[_PROCESS] = process
     return config.stash[_PROCESS]
 
@@ -45,8 +51,27 @@ def tell_worker(node: Any, *, resume: bool) -> None:
         "started": process.started.isoformat(),
         "answers": str(process.answers),
         "ledger": str(process.ledger),
-        "paths": bool(config.getoption("file_or_dir")),
+        "paths": process.has_paths,
     }
+
+
+def worker_number(id: str) -> int:
+    """3 for `gw3`."""
+    return int("".join(c for c in id if c.isdigit()) or 0)
+
+
+def queued(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> list[pytest.Item]:
+    """The first `most` items that this worker will run after the current one, in order.
+
+    xdist has no public API for this, so this reads its internal queue; empty if that has changed.
+    """
+    for plugin in config.pluginmanager.get_plugins():
+        torun = getattr(plugin, "torun", None)
+        if torun is not None and hasattr(torun, "lock"):
+            with torun.lock() as queue:
+                indexes = list(itertools.islice(queue, most))
+            return [items[index] for index in indexes if isinstance(index, int)]
+    return []
 
 
 def evaluates(config: pytest.Config) -> bool:

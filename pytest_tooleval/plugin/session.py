@@ -32,11 +32,10 @@ class EvalSession(Observer):
         self.cases: CaseSession | None = None
         self.run = EvalRun(process_of(config), settings)
         self._config = config
-        self._is_worker = hasattr(config, "workerinput")
         self.run.observers.add(self)
         config.pluginmanager.register(self, "tooleval-session")
         config.pluginmanager.register(OrderlyEnd(config), "tooleval-signals")
-        if not self._is_worker:  # the xdist controller gets all cases
+        if not self.run.process.is_worker:  # the xdist controller gets all cases
             self._show()
 
     def _show(self) -> None:
@@ -84,16 +83,6 @@ class EvalSession(Observer):
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         clean_warning(warning_message)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> pytest.TestReport | None:
-        if self.cases is None:
-            return None
-        from .items import CaseItem  # which the xdist controller never needs
-
-        return item.report_unanswered(call) if isinstance(item, CaseItem) else None
-
     def warned(self, text: str) -> None:
         self._config.issue_config_time_warning(pytest.PytestWarning(text), 2)
 
@@ -105,7 +94,7 @@ class EvalSession(Observer):
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         run = self.run
-        if self._is_worker:
+        if run.process.is_worker:
             part = msgspec.to_builtins(run.part)
             self._config.workeroutput["tooleval"] = part  # type: ignore[attr-defined]
         no_tests = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -131,7 +120,7 @@ class EvalSession(Observer):
         plugins.
         """
         run = self.run
-        if not self._is_worker and not run.settings.estimate and evaluates(self._config):
+        if not run.process.is_worker and not run.settings.estimate and evaluates(self._config):
             verdict = run.judge()
             for finding in verdict.findings:
                 report_finding(session, finding)

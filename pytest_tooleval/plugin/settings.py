@@ -18,7 +18,7 @@ from ..settings.parts import Asking, Outputs, Settings
 from ..suite.overrides import Overrides
 from ..verdicts.judging import Judging
 from .options import ini_options, typed_options
-from .workers import worker_share
+from .processes import process_of
 
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
@@ -50,10 +50,12 @@ def read_settings(config: pytest.Config) -> Settings:
     except ConfigError as error:
         more = f"\n{given.preset_text}; your own settings take precedence" if given.preset_text else ""
         raise pytest.UsageError(f"{error}{more}") from None
-    if not hasattr(config, "workerinput"):
+    process, asking = process_of(config), settings.asking
+    if not process.is_worker:
         return settings
-    asking = settings.asking
-    return dataclasses.replace(settings, asking=asking.part(*worker_share(config, asking)))
+    of = asking.active_workers(process.workers)
+    # A worker that replaces a crashed one has a number beyond the count.
+    return dataclasses.replace(settings, asking=asking.part(of, process.number % of))
 
 
 def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -78,7 +80,7 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
     transcripts, gates = _transcripts(config, given), read_gates(given)
     reports = _reports(config, given)
     shard, history, baseline = _shard(config, given, reports), _history(config, given), None
-    if not hasattr(config, "workerinput"):  # the controller does the comparison
+    if not process_of(config).is_worker:  # the controller does the comparison
         baseline = read_baseline(given, config.rootpath / ".tooleval", history)
     trials, most_trials = read_trials(given, gates, asks=transcripts is None)
     asking = Asking(
@@ -213,7 +215,7 @@ def _read_tables(config: pytest.Config) -> ModelTables:
 def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
     """The allowed tools. Only the command line itself can allow them, never the project."""
     option, entries = "--tooleval-allow-tools", given.typed.get("allow_tools", [])
-    if entries and not hasattr(config, "workerinput"):
+    if entries and not process_of(config).is_worker:
         typed = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         typed.add_argument(option, action="append", default=[], dest="entries")
         if typed.parse_known_args(config.invocation_params.args)[0].entries != entries:

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from .processes import process_of
 from .settings import STANDARD_INPUT
 
 # On Windows, SIGTERM ends a process immediately.
@@ -40,7 +41,7 @@ class OrderlyEnd:
         self._set = [n for n in _SIGNALS if self._in_main and signal.getsignal(n) is signal.SIG_DFL]
         for number in self._set:
             signal.signal(number, self._end)
-        if STANDARD_INPUT in config.stash and not hasattr(config, "workerinput"):
+        if STANDARD_INPUT in config.stash and not process_of(config).is_worker:
             threading.Thread(target=self._watch, name="tooleval-eof", daemon=True).start()
 
     def _end(self, number: int, frame: FrameType | None) -> None:

@@ -154,15 +154,12 @@ class Terminal(Observer):
             terminalreporter.write_line("--tooleval-resume reuses the answers so far")
         return result
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_sessionfinish(self) -> Generator[None, object, object]:
-        result = yield
+    def finished(self) -> None:
         manager = self._config.pluginmanager
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
         if lacks and not self._silent and self._run.book.cases:
             # Another plugin has replaced pytest's reporter with one that prints no summaries.
             self._write_summary(pytest.TerminalReporter(self._config), self._run.document())
-        return result
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:

@@ -15,7 +15,7 @@ from xdist.scheduler import LoadScheduling
 
 from ..run.nodeids import is_case
 from ..settings.parts import Asking
-from .workers import active_workers, worker_number
+from .processes import worker_number
 
 
 class EvalScheduling(LoadScheduling):  # type: ignore[misc]
@@ -42,7 +42,7 @@ class EvalScheduling(LoadScheduling):  # type: ignore[misc]
         if not self._check_nodes_have_same_collection():
             self.log("**Different tests collected, aborting run**")
             return
-        self._active = active_workers(self._asking, self.numnodes)
+        self._active = self._asking.active_workers(self.numnodes)
         self.collection = first
         if self.maxschedchunk is None:
             self.maxschedchunk = len(first)

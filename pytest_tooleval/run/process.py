@@ -11,18 +11,25 @@ from pathlib import Path
 class Process:
     """This process, and what it knows of the run's others; without xdist, it is the only one.
 
-    `root` is the root folder, and `pytest` pytest's version. `keeps` is False if it must leave no
-    files. `workers` is the number of xdist workers if it is one. In `ledger`, the processes record what
-    they spend, and their answers in the folder `answers`.
+    `root` is the root folder, and `pytest` pytest's version. `has_paths` is True if the command line
+    names some. `keeps` is False if it must leave no files. An xdist worker has a `number`, from 0, and
+    knows how many `workers` there are. In `ledger`, the processes record what they spend, and their
+    answers in the folder `answers`.
     """
 
     root: Path
     started: datetime
     pytest: str
+    has_paths: bool = False
     keeps: bool = True
     workers: int = 0
+    number: int = 0
     ledger: Path | None = None
     answers: Path | None = None
+
+    @property
+    def is_worker(self) -> bool:
+        return self.workers > 0
 
     @property
     def is_remote(self) -> bool:

@@ -57,6 +57,13 @@ class Asking:
             shares=(*self.shares, (of, number)),
         )
 
+    def active_workers(self, count: int) -> int:
+        """How many of `count` workers can get cases within the limits: each sends a request or more."""
+        limits = [self.concurrency]
+        for spec in (*self.models, *filter(None, (self.judge, self.user))):
+            limits += [spec.max_concurrency or count, spec.requests_per_minute or count]
+        return max(1, min(count, *limits))
+
     def own(self, spec: ModelSpec) -> ModelSpec:
         """Another model with the same share of its limits."""
         for of, number in self.shares:

@@ -269,9 +269,11 @@ print("loaded", *sys.modules)
         "pytest_tooleval.plugin.bytecode",
         "pytest_tooleval.plugin.garbage",
         "pytest_tooleval.plugin.options",
+        "pytest_tooleval.plugin.processes",
         "pytest_tooleval.plugin.settings",
-        "pytest_tooleval.plugin.workers",
         "pytest_tooleval.plugin.hookspecs",
+        "pytest_tooleval.run",
+        "pytest_tooleval.run.process",
         "pytest_tooleval.settings",  # tables, for --help
         "pytest_tooleval.settings.given",
         "pytest_tooleval.settings.options",
