@@ -80,6 +80,16 @@ class EvalSession(Observer):
         return None
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        if self.cases is None:
+            return None
+        from .items import CaseItem  # which the xdist controller never needs
+
+        return item.report_unanswered(call) if isinstance(item, CaseItem) else None
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
         clean_warning(warning_message)
 
