@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Metric(NamedTuple):
-    """A built-in metric, computed by the kinds of cases that have it; see `scoring.kinds`."""
+    """A built-in metric of the kinds of cases that have it; see `scoring.kinds` and `scoring.trial`."""
 
     name: str
     kinds: Sequence[str]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory, Score
+from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 
 EXPECTED_GOT = "{0.name}: expected {0.expected}, got {0.actual}"
@@ -53,9 +54,9 @@ class Draft(NamedTuple):
 
 
 class Assessment(NamedTuple):
-    """The assessment of an answer by the case's kind."""
+    """The assessment of an answer: by the case's kind, which `kinds.assess` completes."""
 
-    # All metrics of the kind except `arguments_valid`, which uses `calls`, and `tool_found`.
+    # All built-in metrics except `utility` and `attack_success`.
     drafts: dict[str, Draft]
     calls: InTurns
     # The most important mistake, given the metrics that are too low; None if there is none.
@@ -70,6 +71,12 @@ class Assessment(NamedTuple):
     not_played: Sequence[str] = ()
     # A line for each recorded answer that the world gives otherwise.
     differing: Sequence[str] = ()
+    # The transcript, with a usable end if the case expects its end, and what of it is scored.
+    ended: Transcript = Transcript()
+    scored: Transcript = Transcript()
+    # Messages that fail the trial whatever the thresholds: of a forbidden call, and of a missed end.
+    forbidden: str | None = None
+    running: str | None = None
 
 
 class Part(NamedTuple):

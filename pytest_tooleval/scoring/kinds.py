@@ -12,9 +12,11 @@ from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool
 from . import calls, chain, conversation
 from .arguments_schema import score_arguments
-from .assessment import Assessment, Pair
+from .assessment import Assessment, Draft, Pair
+from .counted import counted, missed_stop, without_stop
 from .policies import score_policies
 from .tool_found import has_deferred, score_found, unfound
+from .turns import forbidden_in
 
 KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
     "calls": calls.assess,
@@ -24,20 +26,26 @@ KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
 
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
-    """Judge a transcript, with all built-in scores.
+    """Judge a transcript: what of it counts, and all that does not depend on thresholds.
 
     Raises CannotCompare if the suite asks for a comparison that cannot be made.
     """
-    found = KINDS[case.kind](case, transcript)
-    found.drafts["arguments_valid"] = score_arguments(found.calls)
+    ended = without_stop(case, transcript)
+    scored = counted(case, ended)
+    made = KINDS[case.kind](case, scored)
+    drafts = {**made.drafts, "arguments_valid": score_arguments(made.calls)}
     if case.policies:
-        found.drafts["policies"] = score_policies(case, transcript)
+        drafts["policies"] = score_policies(case, scored)
     if case.kind != "conversation" and has_deferred(case):
-        found.drafts["tool_found"] = score_found(case, transcript)
-    return found
+        drafts["tool_found"] = score_found(case, scored)
+    forbidden = forbidden_in(case, ended) if case.forbids else None
+    running = missed_stop(case, transcript)
+    if fatal := running or forbidden:
+        drafts["overall"] = Draft(0.0, fatal)
+    return made._replace(drafts=drafts, ended=ended, scored=scored, forbidden=forbidden, running=running)
 
 
-def choices_of(case: ResolvedCase, transcript: Transcript, found: Assessment) -> tuple[Choice, ...]:
+def choices_of(case: ResolvedCase, found: Assessment) -> tuple[Choice, ...]:
     """Return each expected call against the call made for it: the counts of a confusion matrix.
 
     Every expected call and every actual call is in exactly one choice, with these exceptions: if any
@@ -45,9 +53,9 @@ def choices_of(case: ResolvedCase, transcript: Transcript, found: Assessment) ->
     left out. In a chain, only the completing call and surplus ones count, as others are not mistakes.
     Conversations have no choices. Without a usable answer, only missed calls count.
     """
-    if transcript.no_answer is None:
-        return tuple(_named(case, found.pairs(), unfound(case, transcript)))
-    missed = assess(case, Transcript()).pairs()
+    if found.scored.no_answer is None:
+        return tuple(_named(case, found.pairs(), unfound(case, found.scored)))
+    missed = KINDS[case.kind](case, Transcript()).pairs()
     return tuple(choice for choice in _named(case, missed) if choice.expected is not None)
 
 

@@ -145,10 +145,10 @@ def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> b
 
 
 def _without_texts(case: ResolvedCase) -> ResolvedCase:
-    """Return the case with texts that every message contains in place of those that it expects."""
+    """Return the case with texts that every message contains instead of its own, and with any end."""
 
     def met(part: Any) -> Any:
         return part.model_copy(update={"expected_text": [""] * len(part.expected_text or ())})
 
     turns = tuple(structs.replace(turn, turn=met(turn.turn)) for turn in case.turns)
-    return structs.replace(case, expected=met(case.expected), turns=turns)
+    return structs.replace(case, expected=met(case.expected), turns=turns, expected_stop=None)

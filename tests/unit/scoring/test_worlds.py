@@ -175,6 +175,8 @@ def test_an_expected_call_may_answer_with_an_error_if_it_changes_the_state(shop:
             {"thresholds": {"overall": 0.5}},
             None,
         ),
+        # Neither does an end that is expected.
+        ({"expected_state": {"refunded": 0}}, {"expected_stop": True}, None),
     ],
 )
 def test_an_agent_that_does_nothing_passes_only_where_the_case_says_so(
