@@ -22,7 +22,7 @@ from ..text import counted, near, printable
 from ..verdicts.sides import Side
 from ..writing import write_whole
 from .output import case_lines, confusion_lines, history_lines, run_lines, trend_lines
-from .shared import Group
+from .shared import Group, Share
 from .site import write_site
 from .suite_files import STDOUT
 
@@ -90,6 +90,7 @@ def _print_json(value: object) -> None:
 @click.group(cls=Group, invoke_without_command=True)
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many runs.")
 @click.option("--model", help="Only runs of this model, with its figures.")
+@click.option("--branch", help="Only runs on this git branch.")
 @_json_option
 @history_option
 @folder_option
@@ -98,6 +99,7 @@ def history(
     context: click.Context,
     limit: int,
     model: str | None,
+    branch: str | None,
     as_json: bool,
     folder: Path | None,
     place: str | None,
@@ -112,7 +114,7 @@ def history(
             raise click.UsageError(f"put options after {context.invoked_subcommand}")
         return
 
-    runs = _open(folder, place).runs(limit, model=model)
+    runs = _open(folder, place).runs(limit, model=model, branch=branch)
     if as_json:
         _print_json(runs)
     else:
@@ -146,8 +148,8 @@ def show(
 ) -> None:
     """Show a run and what failed, or every trial of one case.
 
-    RUN is latest (the default), latest~2, @TAG, or the beginning of an id. CASE is a case's id,
-    SUITE::CASE, FILE::CASE or a node id.
+    RUN is latest (the default), latest~2, latest:BRANCH, @TAG, or the beginning of an id. CASE is a
+    case's id, SUITE::CASE, FILE::CASE or a node id.
     """
     store = _open(folder, place)
     id = store.find(run)
@@ -217,6 +219,15 @@ def _is_called(row: ShortCase, name: str) -> bool:
 @click.argument("old", default="latest~1")
 @click.argument("new", default="latest")
 @click.option("--model", "models", multiple=True, metavar="OLD=NEW", help="Compare across models.")
+@click.option("--max-drop", type=Share(0, 1), default=0.0, help="The largest drop to allow.")
+@click.option(
+    "--alpha",
+    type=Share(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The chance of a false alarm.",
+)
+@click.option("--fail-inconclusive", is_flag=True, help="Exit with status 1 also if inconclusive.")
 @_json_option
 @history_option
 @folder_option
@@ -224,6 +235,9 @@ def compare(
     old: str,
     new: str,
     models: tuple[str, ...],
+    max_drop: float,
+    alpha: float,
+    fail_inconclusive: bool,
     as_json: bool,
     folder: Path | None,
     place: str | None,
@@ -239,11 +253,11 @@ def compare(
     project = Project.around(folder)
     where = place_from(place, project)
     sides = [load_side(name, project.store, place=where) for name in (old, new)]
-    found = compare_sides(*sides, models=pairs)
+    found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop, strict=fail_inconclusive)
     if as_json:
         _print_json(found)
     else:
-        print_lines(render_comparison(found))
+        print_lines(map(own_options, render_comparison(found)))
     if found.failed:
         raise SystemExit(1)
 

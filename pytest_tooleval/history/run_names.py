@@ -1,4 +1,4 @@
-"""Names of runs: `latest`, `good~2`, the beginning of an id."""
+"""Names of runs: `latest`, `good~2`, `latest:main`, the beginning of an id."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ def find_run(
 ) -> str:
     """The id of the run that a name means.
 
-    `latest` is the newest run that was not cut short, and `latest~2` the second before it. `good` is the
-    newest that ran all cases of its suites, and in which no case, gate or baseline failed, and no large
-    drop was inconclusive; unless a gate allowed errors, each case has an answer. With `holding`, pairs
-    of file and model, only the good runs with the most of these count. `@release-1` is the run with this
-    tag. Else it is an id, or the beginning of one. Raises ToolevalError for no run and for several.
+    `latest` is the newest run that was not cut short, `latest~2` the second before it, and
+    `latest:BRANCH` and `latest:BRANCH~2` count on one git branch only. `good` is the newest that ran all
+    cases of its suites, and in which no case, gate or baseline failed, and no large drop was
+    inconclusive; unless a gate allowed errors, each case has an answer. With `holding`, pairs of file
+    and model, only the good runs with the most of these count. `@release-1` is the run with this tag.
+    Anything else is an id, or the beginning of one. Raises ToolevalError for no run and for several.
     """
     if name.startswith("@"):
         return _find_tagged(tags_of(connection), place, name[1:])
@@ -60,7 +61,7 @@ def find_run(
     meant = near(name, ["latest", "good", *(f"@{tag}" for tag in tags_of(connection))])
     raise ToolevalError(
         f'{place}: run "{printable(name)}" not found{printable(meant)}; expected latest, latest~N, '
-        f"good, @TAG, or the beginning of one of {_listed(runs)}"
+        f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(runs)}"
     )
 
 
@@ -80,19 +81,25 @@ def _find_newest(
     name: re.Match[str],
     holding: Collection[tuple[str, str]],
 ) -> str:
-    is_good, back = name["word"] == "good", int(name["back"] or 0)
+    is_good, branch, back = name["word"] == "good", name["branch"], int(name["back"] or 0)
     found = [run for run in runs if (run.good if is_good else run.latest)]
+    found = [run for run in found if branch in (None, run.branch)]
     if is_good and holding:
         fitting = _with_most(connection, found[:_GOOD_LOOKED_AT], set(holding))
         if len(fitting) > back:
             return fitting[back].id
     if len(found) > back:
         return found[back].id
+    where = "" if branch is None else f" on the branch {printable(branch)}"
+    branches = ""
+    if branch is not None and not found:
+        known = sorted({run.branch for run in runs if run.branch is not None})
+        branches = f"; branches with runs: {', '.join(map(printable, known)) or 'none'}"
     if is_good and not found:
-        raise ToolevalError(f"{place}: no complete run without errors or failures yet")
+        raise ToolevalError(f"{place}: no complete run without errors or failures{where} yet{branches}")
     kind = "without errors or failures" if is_good else "finished"
-    what = f"{counted(len(found), 'run')} {kind}, too few for {printable(name[0])}"
-    raise ToolevalError(f"{place}: {what}")
+    what = f"{counted(len(found), 'run')}{where} {kind}, too few for {printable(name[0])}"
+    raise ToolevalError(f"{place}: {what}{branches}")
 
 
 def _with_most(

@@ -7,12 +7,14 @@ and references, but not patterns, `not` and `if`. Time and size are limited, eve
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..errors import CannotCompare
 from ..record.calls import is_nested_deeper
+from .exact import exact
 from .older import modern
 from .subschemas import parts, referred
 from .validation import is_valid
@@ -36,6 +38,12 @@ _FORMATS = {
     "url": "https://example.com",
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
+# A quoted example in a description, such as (e.g., 'America/New_York').
+_EXAMPLE = re.compile(
+    r"(?:\be\.g\.?|\bfor example|\bsuch as|\bexamples?:)[,:]?\s*"
+    r"(?:\"([^\"]{1,100})\"|'([^']{1,100})'|`([^`]{1,100})`)",
+    re.IGNORECASE,
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPTY = ("properties", "required")
 NOTHING: Final[Any] = object()  # no value is known, as for a schema that is recursive or too large
@@ -86,7 +94,7 @@ class _Values:
             return self.items(schema, name, depth)
         if kind in ("integer", "number"):
             self.numbers += 1
-            return _number(schema, self.numbers)
+            return _number(schema, self.numbers, whole=kind == "integer")
         if kind in ("boolean", "null"):
             return True if kind == "boolean" else None
         return _FORMATS.get(schema.get("format", "")) or _fitted(_words(name), schema)
@@ -101,10 +109,12 @@ class _Values:
         return NOTHING
 
     def members(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Return the required properties."""
+        """Return the required properties, and as many others as `minProperties` requires."""
         properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
+        others = [name for name in properties if name not in required]
         names = [name for name in properties if name in required]
         names += [name for name in required if name not in properties]
+        names += others[: max(0, _count(schema, "minProperties") - len(names))]
         made = {name: self.value(properties.get(name, True), name, depth + 1) for name in names}
         return {name: value for name, value in made.items() if value is not NOTHING}
 
@@ -160,6 +170,9 @@ def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     own += schema.get("examples", [])
     own += [schema[key] for key in ("example", "default") if schema.get(key) is not None]
     own += schema.get("enum", [])
+    match = _EXAMPLE.search(schema.get("description", "")[:4000])
+    if match and "format" not in schema:
+        own += filter(None, match.groups())
     for value in own:
         is_small = not is_nested_deeper(value, _MAX_DEPTH) and len(json.dumps(value)) <= _MAX_OWN
         if is_small and fits(schema, value):
@@ -207,14 +220,22 @@ def _fitted(text: str, schema: Mapping[str, Any]) -> str:
     return text[: min(_count(schema, "maxLength", _MAX_LENGTH), _MAX_LENGTH)]
 
 
-def _number(schema: Mapping[str, Any], preferred: float) -> float:
-    """Return the preferred number, or one at a limit or between two, if it fits the schema."""
+def _number(schema: Mapping[str, Any], preferred: float, *, whole: bool) -> float:
+    """Return the preferred number, or the nearest one within the limits."""
 
-    def limit(keyword: str) -> float:
-        value: float = schema.get(keyword, preferred)
-        return value if abs(value) < 1e15 else preferred
+    def limit(keyword: str, otherwise: float) -> float:
+        value: float = schema.get(keyword, otherwise)
+        return value if abs(value) < 1e15 else otherwise
 
-    least, most = limit("exclusiveMinimum"), limit("exclusiveMaximum")
-    own = [preferred, *map(limit, ("minimum", "maximum", "multipleOf"))]
-    near = [*own, least + 1, most - 1, (least + most) / 2]
-    return next((value for value in near if fits(schema, value)), preferred)
+    above, below = limit("exclusiveMinimum", -math.inf), limit("exclusiveMaximum", math.inf)
+    # Just inside an exclusive limit; halfway between two close ones.
+    room = 1 if whole else min(1.0, (below - above) / 2)
+    least, most = (
+        max(limit("minimum", preferred), above + room),
+        min(limit("maximum", math.inf), below - room),
+    )
+    value = min(max(preferred, least), most)
+    step = limit("multipleOf", 0)
+    if step:
+        value = float(math.ceil(exact(value) / exact(step)) * exact(step))
+    return math.ceil(value) if whole or value == math.ceil(value) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -109,28 +110,34 @@ _COMMON: Mapping[str, Callable[[ShardRun], Mapping[str, Any]]] = {
     "options": _asked_for,
     "gates of the ini file": lambda shard: shard.about.judging,
 }
+_SELECTION = "a different selection of cases than {}, or split by a different cassette"
 
 
 def _foreign(shards: Sequence[ShardRun]) -> Iterator[str]:
-    """Yield a line for each shard that differs from the first, or whose suite from an earlier one's."""
-    suites: dict[str, tuple[str, str]] = {}
-    for shard in shards:
-        difference = next(_unlike(shard, shards[0], suites), None)
-        if difference is not None:
-            yield f"{shard}: {difference}"
-
-
-def _unlike(shard: ShardRun, first: ShardRun, suites: dict[str, tuple[str, str]]) -> Iterator[str]:
+    """Yield a line for each shard that differs from most others."""
+    differences: dict[str, str] = {}
     for what, value_of in _COMMON.items():
-        one, other = value_of(shard), value_of(first)
-        if one != other:
-            yield f"{what}: {_difference(one, other)} in {first.path}"
-    for row in shard.rows:
-        content, path = suites.setdefault(row.file, (row.suite_content, shard.path))
-        if content != row.suite_content:
-            yield f"{printable(row.file)} differs from the one of {path}"
-    if shard.about.split != first.about.split:
-        yield f"a different selection of cases than {first.path}, or split by a different cassette"
+        for shard, usual in _unlike(shards, list(map(value_of, shards))):
+            difference = _difference(value_of(shard), value_of(usual))
+            differences.setdefault(shard.path, f"{shard}: {what}: {difference} in {usual.path}")
+    suites = {shard.path: {row.file: row.suite_content for row in shard.rows} for shard in shards}
+    for file in dict.fromkeys(file for found in suites.values() for file in found):
+        those = [shard for shard in shards if file in suites[shard.path]]
+        for shard, usual in _unlike(those, [suites[shard.path][file] for shard in those]):
+            differences.setdefault(
+                shard.path, f"{shard}: {printable(file)} differs from the one of {usual.path}"
+            )
+    for shard, usual in _unlike(shards, [shard.about.split for shard in shards]):
+        differences.setdefault(shard.path, f"{shard}: {_SELECTION.format(usual.path)}")
+    yield from differences.values()
+
+
+def _unlike(shards: Sequence[ShardRun], values: Sequence[object]) -> Iterator[tuple[ShardRun, ShardRun]]:
+    """Yield each shard whose value differs from the most common one, and a shard with that one."""
+    usual = max(values, key=values.count)
+    for shard, value in zip(shards, values, strict=True):
+        if value != usual:
+            yield shard, shards[values.index(usual)]
 
 
 def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -149,7 +156,7 @@ def _doubled(shards: Sequence[ShardRun]) -> Iterator[str]:
 
 
 def _missing(shards: Sequence[ShardRun]) -> Iterator[str]:
-    of = shards[0].about.of
+    of = Counter(shard.about.of for shard in shards).most_common(1)[0][0]
     there = {shard.about.number for shard in shards}
     for number in range(1, of + 1):
         if number not in there:

@@ -16,6 +16,7 @@ from .source import SuiteSource
 _OF_CASES = (
     expectations.impossible_warnings,
     thresholds.threshold_warnings,
+    cases.tag_warnings,
     schemas.params_warnings,
 )
 _OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {

@@ -305,9 +305,10 @@ def _result(
     if broken_failed or any(row.verdict == "failed" for row in metrics):
         verdict = "failed"
     more: int | None = None
+    in_both: int | None = None
     if metrics and verdict == "inconclusive":
         passes, counts = model.metrics[0], [case.counts for case in model.cases]
-        more = trials_to_compare(
+        more, in_both = trials_to_compare(
             counts,
             [case.cluster for case in model.cases],
             (passes.row.drop, passes.error, passes.step),
@@ -321,6 +322,7 @@ def _result(
         cases=len(model.cases),
         verdict=verdict,
         more_trials=more,
+        trials_in_both=in_both,
         metrics=metrics,
         newly_broken_p=model.newly_broken_p,
         newly_broken_p_adjusted=broken_p,

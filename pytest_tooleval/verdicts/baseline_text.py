@@ -123,9 +123,13 @@ def _means(row: ComparedMetric) -> str:
 
 
 def _more(model: ComparedModel) -> str:
-    if model.more_trials is None:
-        return "only more cases, or more trials in the baseline, would decide"
-    return f"about {counted(model.more_trials, 'more trial')} of each case would decide"
+    more, both = model.more_trials, model.trials_in_both
+    if more is None and both is None:
+        return "only more cases would decide"
+    if more is None:
+        return f"about {counted(both or 0, 'trial')} of each case in both runs would decide"
+    or_both = "" if both is None else f", or about {both} in both runs"
+    return f"about {counted(more, 'more trial')} of each case would decide{or_both}"
 
 
 def _chance(p: float | None) -> str:

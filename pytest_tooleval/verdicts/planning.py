@@ -143,14 +143,15 @@ def trials_to_compare(
     limits: tuple[float, float],
     alpha: float,
     tests: int,
-) -> int | None:
-    """How many more new trials of each case would decide a comparison; None if none would.
+) -> tuple[int | None, int | None]:
+    """How many more new trials of each case would decide a comparison, and how many in both runs.
 
-    `cases` are old trials, old passes, new trials and new passes; `metric` is the drop, its standard
-    error and its step; `limits` are the allowed drop and the margin. Each case's pass rates are taken
-    to stay the same; only the noise in the standard error shrinks. The comparison is decided if a drop
-    above the margin is ruled out, if the drop is above the allowed one and significant by the normal
-    approximation of the sign test, or by the test of newly broken cases.
+    The second is None unless it takes fewer new trials. `cases` are old trials, old passes, new trials
+    and new passes; `metric` is the drop, its standard error and its step; `limits` are the allowed drop
+    and the margin. Each case's pass rates are taken to stay the same; only the noise in the standard
+    error shrinks. The comparison is decided if a drop above the margin is ruled out, if the drop is
+    above the allowed one and significant by the normal approximation of the sign test, or by the test
+    of newly broken cases.
     """
     drop, error, step = metric
     allowed, margin = limits
@@ -158,8 +159,9 @@ def trials_to_compare(
     noise = _noise(cases)
     before = [math.fsum(1 / n + 1 / m for n, _, m, _ in cases), math.fsum(1 / m for _, _, m, _ in cases)]
 
-    def decides(more: int) -> bool:
-        counts = [(n, c, m + more, -(-(m + more) * d // m)) for n, c, m, d in cases]
+    def decided(old: int | None, new: Callable[[int], int]) -> bool:
+        """True if these numbers of trials decide it; with `old` None, the old trials stay."""
+        counts = [(old or n, (old or n) * c // n, new(m), -(-new(m) * d // m)) for n, c, m, d in cases]
         less = math.fsum(1 / n + 1 / m for n, _, m, _ in counts) / before[0]
         smaller = step * math.fsum(1 / m for _, _, m, _ in counts) / before[1]
         left = error * math.sqrt(1 - noise + noise * less)
@@ -169,7 +171,11 @@ def trials_to_compare(
         broken = newly_broken_test(counts, clusters)
         return min(signs, 1.0 if broken is None else broken) * tests < alpha
 
-    return _least(decides)
+    more = _least(lambda number: decided(None, lambda m: m + number))
+    in_both = _least(lambda number: decided(number, lambda m: number))
+    fewest = min(m for _, _, m, _ in cases)
+    is_less = in_both is not None and (more is None or in_both < fewest + more)
+    return more, in_both if is_less else None
 
 
 def _noise(cases: Sequence[tuple[int, int, int, int]]) -> float:

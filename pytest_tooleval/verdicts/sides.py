@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..suite.model import Suite
 
 # Run names that may refer to a different run each time.
-RUN_WORD = re.compile(r"(?P<word>latest|good)(?:~(?P<back>[0-9]{1,9}))?")
+RUN_WORD = re.compile(r"(?P<word>latest|good)(?::(?P<branch>[^~]+))?(?:~(?P<back>[0-9]{1,9}))?")
 # The baseline that git finds.
 BASE_WORD = re.compile(r"auto(?::(?P<branch>.+))?")
 # Returns the suite now in a file, given relative to the root folder. Raises ToolevalError.

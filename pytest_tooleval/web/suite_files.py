@@ -1,7 +1,8 @@
 """The suite files of a folder: found, read and written.
 
-Editors change the files, too. So a file is only overwritten by somebody who has seen its content: the
-etag is a fingerprint of the bytes, compared again just before the file is replaced.
+Editors change the files, too. So caches are checked against the file, and a file is only overwritten by
+somebody who has seen its content: the etag is a fingerprint of the bytes, compared again just before the
+file is replaced.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from .bodies import MAX_BYTES
 from .responses import ApiError, field_error
 from .suite_worlds import untrusted_worlds, worlds_of
 
+_MAX_SUMMARIES = 2000
+
 
 @dataclass(frozen=True)
 class Examined:
@@ -56,6 +59,7 @@ class SuiteFolder:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._lock = threading.Lock()
+        self._summaries: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
 
     def files(self) -> list[str]:
         """The names of all suite files, sorted."""
@@ -73,11 +77,21 @@ class SuiteFolder:
                         yield file
 
     def summaries(self) -> list[dict[str, Any]]:
-        """A row per file."""
+        """A row per file. Unchanged files are not read again."""
+        found: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
         rows = []
         for file in self.files():
-            with contextlib.suppress(ApiError, OSError):  # gone in the meantime
-                rows.append(self._summary(file, self._path(file).stat()))
+            try:
+                status = self._path(file).stat()
+                seen = (status.st_mtime_ns, status.st_size, status.st_ino)
+                known = self._summaries.get(file)
+                row = known[1] if known and known[0] == seen else self._summary(file, status)
+            except (ApiError, OSError):
+                continue  # gone in the meantime
+            if not row["problems"]:  # which may depend on other files
+                found[file] = (seen, row)
+            rows.append(row)
+        self._summaries = found if len(found) <= _MAX_SUMMARIES else {}
         return rows
 
     def _summary(self, file: str, status: os.stat_result) -> dict[str, Any]:
@@ -102,8 +116,9 @@ class SuiteFolder:
 
     def examine(self, content: str | bytes, file: str, *, lint: bool = False) -> Examined:
         """Read the content of a file as a suite; `lint` adds warnings."""
-        # Showing a suite runs none of the project's code except its worlds, for their tools. So any
-        # metric is accepted, which a scorer of the project may have; pytest checks them.
+        # Showing a suite runs none of the project's code except its worlds, for their tools. If a
+        # conftest file registers scorers, any metric is accepted; pytest checks them.
+        metrics = None if self._has_scorers(file) else ()
         folder = (self.root / file).parent if file else self.root
         try:
             text = decode_bytes(content, file) if isinstance(content, bytes) else content
@@ -112,7 +127,7 @@ class SuiteFolder:
                 untrusted = untrusted_worlds(given.data, folder, self._saved_worlds(file))
                 if untrusted:
                     return Examined(None, None, tuple(given.problems(untrusted)))
-            suite, document = parse_document(content, file, metrics=None, folder=folder)
+            suite, document = parse_document(content, file, metrics=metrics, folder=folder)
         except SuiteError as error:
             return Examined(None, None, error.problems)
         warnings = tuple(lint_suite(suite, document)) if lint else ()
@@ -127,6 +142,11 @@ class SuiteFolder:
         except (ApiError, SuiteError):
             return set()
         return {target for _, target in worlds_of(saved.data)}
+
+    def _has_scorers(self, file: str) -> bool:
+        """Whether a conftest file, from the root folder down to the suite's, registers scorers."""
+        above = [folder for folder in (self.root / file).parents if folder.is_relative_to(self.root)]
+        return any(_registers_scorers(folder / "conftest.py") for folder in above)
 
     def check(self, file: str) -> None:
         """ApiError 404 if there is no such file."""
@@ -207,6 +227,13 @@ class SuiteFolder:
 
     def _path(self, file: str) -> Path:
         return self.root.joinpath(*check_name(file))
+
+
+def _registers_scorers(conftest: Path) -> bool:
+    try:
+        return b"pytest_tooleval_register_scorers" in conftest.read_bytes()
+    except OSError:
+        return False
 
 
 def _missing(file: str) -> ApiError:

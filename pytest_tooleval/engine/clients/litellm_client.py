@@ -29,6 +29,7 @@ from ..models.litellm_library import import_litellm
 from ..models.prices import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
+from .openai_responses import wants_responses
 from .provider_errors import lacks_credentials, one_line, provider_error, refused_answer, retry_after_s
 from .transport import (
     chain,
@@ -212,6 +213,12 @@ class LitellmClient:
         )
         # Messages about litellm's own failures include a traceback.
         text = _clean(_text_of(error).partition("Traceback (most recent call last)")[0])
+        if refused and self._spec.provider.name == "azure" and wants_responses(text):
+            deployment = self._spec.model.removeprefix("azure/")
+            text += f' (model = "azure/responses/{deployment}" asks there: {self._spec.place})'
+            return ModelError(
+                f"the provider refused the request: {text}", kind="bad_request", fatal=True
+            )
         return provider_error(
             self._spec,
             status,
@@ -227,6 +234,10 @@ class LitellmClient:
         detail = _clean(str(lacking[0]))
         needed = _PACKAGES.get((lacking[-1].name or "").partition(".")[0])
         way = f"; pip install '{needed}'" if needed and needed not in detail else ""
+        if needed == _MCP:
+            way += (
+                ', or ask the provider without litellm: model = "openai/responses/NAME" and its api_base'
+            )
         return ModelError(
             f"litellm needs a package that is not installed to ask {self._spec.model}: "
             f"{detail}{way} ({self._spec.place})",
@@ -240,8 +251,9 @@ def _clean(text: str) -> str:
     return _LITELLM_TALK.sub("", one_line(text))
 
 
+_MCP = "pytest-tooleval[mcp]"
 # What to install if a module is missing.
-_PACKAGES = {"google": "litellm[google]", "vertexai": "litellm[google]", "boto3": "boto3"}
+_PACKAGES = {"mcp": _MCP, "google": "litellm[google]", "vertexai": "litellm[google]", "boto3": "boto3"}
 
 
 def _status(error: Exception) -> int | None:

@@ -23,6 +23,10 @@ _RESERVED_TAGS = frozenset(
     ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tooleval", "timeout")
 )
 _EXPRESSION_WORDS = frozenset(("and", "or", "not"))
+# Marks that widely used plugins interpret.
+_PLUGIN_MARKS = frozenset(
+    "anyio asyncio benchmark django_db flaky order trylast tryfirst xdist_group".split()
+)
 
 
 def id_errors(suite: Suite, line_of: Callable[[Loc], int]) -> Findings:
@@ -101,6 +105,13 @@ def _tag_problem(tag: str) -> str | None:
             "cannot be used with -m; use letters, digits, _ - . and +, and begin with a letter or digit"
         )
     return None
+
+
+def tag_warnings(scope: Scope) -> Findings:
+    for index, tag in enumerate(scope.case.tags):
+        if tag in _PLUGIN_MARKS:
+            message = f"the tag {show(tag)} is also the mark of a widely used plugin"
+            yield Finding((*scope.at, "tags", index), message)
 
 
 def pass_rule_errors(holder: Suite | TestCase, suite: Suite, at: Loc) -> Findings:

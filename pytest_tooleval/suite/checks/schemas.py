@@ -20,10 +20,11 @@ from ...matchers.examples import inside, listed
 from ...matchers.matcher import is_optional, matcher_key
 from ...matchers.modes import DEFAULT_MODE, MODES
 from ...record.untrusted import as_list
-from ...text import first_few
+from ...text import first_few, folded
 from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec, method_for
 from ..expectations import ANY_PARAMETER, ANY_TOOL, Expectations, ExpectedCall
+from ..mocks import WHEN
 from ..model import Suite
 from ..tools import Tool
 from .scope import KnownTools, Scope
@@ -36,9 +37,14 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
 
     Without what only Vertex AI does, for which see `vertex_warnings`.
     """
+    by_case: dict[str, str] = {}
     noted: set[str] = set()
     for index, tool in enumerate(tools):
         inside = (*at, "tools", index, tool.type)
+        other = by_case.setdefault(folded(tool.name), tool.name)
+        if other != tool.name:
+            message = f"{show(tool.name)} and {show(other)} differ only in case; models mix them up"
+            yield Finding((*inside, "name"), message)
         if tool.name in seen:
             continue
         seen.add(tool.name)
@@ -48,6 +54,13 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
             if not target.startswith("#"):
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
                 yield Finding((*place, *where), message)
+        takes = taken(parameters)
+        for name in parameters.get("required", ()):
+            if takes is not None and name not in takes:
+                closed = parameters.get("additionalProperties") is False
+                effect = "no call can be valid" if closed else "models do not see what it is"
+                message = f"{show(name)} is required but is not a parameter: {effect}"
+                yield Finding((*place, "required"), message)
         for trouble in troubles(tool.definition_wire):
             if (others := trouble.without("Vertex AI")) is not None:
                 message = f"tool {show(tool.name)}: {others}"
@@ -116,12 +129,14 @@ def world_warnings(suite: Suite) -> Findings:
 
 
 def params_warnings(scope: Scope) -> Findings:
-    """Warnings about params of expected and forbidden calls of a case and its turns."""
+    """Warnings about params of expected calls, forbidden calls and mocks of a case and its turns."""
     for part in scope.parts:
         yield from _empty_params(part)
         for names, params, at in _expected(part.part, part.at):
             yield from _params(names, params, at, scope.tools)
             yield from _unlike_tools(names, params, at, scope.tools)
+        for names, params, at in _mocked(part):
+            yield from _params(names, params, at, scope.tools)
     yield from forbidden_params_warnings(scope.case.forbidden_calls, scope.at, scope.tools)
 
 
@@ -165,6 +180,16 @@ def _empty_params(scope: Scope) -> Findings:
             yield Finding(
                 at, f'{message}; name what is expected (or {{"$absent": true}}), or remove this'
             )
+
+
+def _mocked(scope: Scope) -> _Expected:
+    if scope.turn is not None:
+        return
+    for name, mock in scope.case.mock_responses.items():
+        if isinstance(mock, dict) and WHEN in mock:
+            at = (*scope.at, "mock_responses", name, WHEN)
+            for index, entry in enumerate(mock[WHEN]):
+                yield (name,), entry.get("params", {}), (*at, index, "params")
 
 
 def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: KnownTools) -> Findings:

@@ -54,3 +54,13 @@ def test_a_penalty_and_other_mistakes_are_still_found(client: TestClient, suite:
         "test_cases[0].thresholds.detour_penalty",
         "test_cases[0].expected_tool",
     }
+
+
+def test_conftest_files_above_the_root_folder_do_not_count(client: TestClient, suite: Path) -> None:
+    suite.with_name("conftest.py").rename(suite.parent.parent / "conftest.py")
+    assert client.get("/api/suites").json()[0]["problems"] == 1
+
+
+def test_without_such_a_conftest_unknown_metrics_are_problems(client: TestClient, suite: Path) -> None:
+    suite.with_name("conftest.py").unlink()
+    assert client.get("/api/suites").json()[0]["problems"] == 1

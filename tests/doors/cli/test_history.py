@@ -130,7 +130,8 @@ def test_the_list_can_be_narrowed(history: History, invoke: Invoke) -> None:
     keep(history, 3)
     assert len(invoke("history", "--limit=1").output.splitlines()) == 2
     assert "2026-01" in invoke("history", "--model=gpt-4o").output
-    assert invoke("history", "--model=none").output == "no run matches\n"
+    assert "2026-02" not in invoke("history", "--branch=main").output
+    assert invoke("history", "--branch=none").output == "no run matches\n"
     found = json.loads(invoke("history", "--json", "--limit=2").output)
     assert [entry["id"] for entry in found] == ["2026-03", "2026-02"]
 
@@ -319,6 +320,7 @@ def test_a_drop_fails_the_comparison(history: History, invoke: Invoke) -> None:
     assert "FAILED" in done.output
     assert "3/3 -> 0/3" in done.output
     assert "latest and latest are the same run, 2026-02" in invoke("compare", "latest", "latest").output
+    assert "inconclusive" not in invoke("compare", "latest~1", "latest", "--max-drop=1").output
     found = invoke("compare", "2026-01", "2026-02", "--json")
     assert (found.exit_code, json.loads(found.output)["failed"]) == (1, True)
 
@@ -539,6 +541,7 @@ def test_options_of_another_kind(invoke: Invoke) -> None:
     assert "put options after tag" in invoke("history", "--limit=3", "tag", "latest", "a").output
     assert invoke("history", "--limit=0").exit_code == 2
     assert invoke("compare", "a").exit_code == 2
+    assert invoke("compare", "a", "b", "--alpha=1").exit_code == 2
 
 
 def test_a_pipe_that_lacks_characters(history: History, tmp_path: Path) -> None:

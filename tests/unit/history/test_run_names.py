@@ -7,9 +7,14 @@ from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History
+from pytest_tooleval.record.run import Git
 
 from .conftest import Keep
-from .runs import case_of, gate, kept, run_of
+from .runs import COMMIT, case_of, gate, kept, run_of
+
+
+def on(branch: str) -> Git:
+    return Git(COMMIT, branch, False)
 
 
 def test_latest_counts_back(history: History, keep: Keep) -> None:
@@ -19,6 +24,18 @@ def test_latest_counts_back(history: History, keep: Keep) -> None:
     assert history.find("latest~2") == ids[1]
     with pytest.raises(ToolevalError, match="3 runs finished, too few for latest~3"):
         history.find("latest~3")
+
+
+def test_latest_of_a_branch(history: History, keep: Keep) -> None:
+    old, new = keep(1, git=on("main")), keep(2, git=on("main"))
+    keep(3, git=on("feature/x"))
+    keep(4, git=None)
+    assert history.find("latest:main") == new
+    assert history.find("latest:main~1") == old
+    with pytest.raises(ToolevalError, match="2 runs on the branch main finished, too few for lat"):
+        history.find("latest:main~2")
+    with pytest.raises(ToolevalError, match="branches with runs: feature/x, main"):
+        history.find("latest:mian")
 
 
 def test_a_good_run_has_answers(history: History, keep: Keep) -> None:

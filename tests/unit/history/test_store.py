@@ -120,6 +120,7 @@ def test_hostile_texts_come_back(history: History) -> None:
     assert history.case(run.id, HOSTILE) == row
     assert history.trend(HOSTILE, model=HOSTILE).points[0].cases == 1
     assert history.runs(branch=HOSTILE, suite=HOSTILE, model=HOSTILE)[0].id == writer.id
+    assert history.find(f"latest:{HOSTILE}") == writer.id
     assert len(history.trends_for(document)) == 1
     with pytest.raises(ToolevalError, match=r"\\udcff: expected text in UTF-8"):
         history.trend("\udcff")

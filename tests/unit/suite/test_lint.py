@@ -97,6 +97,11 @@ def test_older_keywords_are_noted_once() -> None:
     }
 
 
+def test_names_that_differ_only_in_case() -> None:
+    found = warnings({}, tools=[tool("get_weather"), tool("Get_Weather")])
+    assert "differ only in case" in found["tools[1].function.name"]
+
+
 @pytest.mark.parametrize(
     ("parameters", "at", "message"),
     [
@@ -365,11 +370,37 @@ def test_an_efficiency_says_nothing_of_arriving() -> None:
     assert warnings({**chain, "thresholds": {"efficiency": 1, "completion": 1}}) == {}
 
 
+def test_params_of_mocks() -> None:
+    mocks = {"get_weather": {"$when": [{"params": {"cty": "Paris"}, "answer": 1}]}}
+    chain = {"multi_turn": True, "expected_tool": "book", "mock_responses": mocks}
+    found = warnings(chain, tools=[tool("get_weather"), tool("book")])
+    (message,) = found.values()
+    assert list(found) == ["test_cases[0].mock_responses.get_weather.$when[0].params.cty"]
+    assert "did you mean" in message
+
+
 def test_lists_of_values_of_which_none_is_right() -> None:
     both = {"units": {"$any_of": ["celsius", "x"]}}
     found = warnings({"expected_params": both})
     assert "expected one of" in found["test_cases[0].expected_params.units"]
     assert warnings({"expected_params": {"units": {"$any_of": ["x", {"$regex": "c|f"}]}}}) == {}
+
+
+def test_a_required_parameter_that_is_none() -> None:
+    closed = {**WEATHER, "required": ["city", "dys"], "additionalProperties": False}
+    found = warnings({}, tools=[tool("get_weather", closed)])
+    assert found == {
+        "tools[0].function.parameters.required": '"dys" is required but is not a parameter: '
+        "no call can be valid"
+    }
+    del closed["additionalProperties"]
+    (message,) = warnings({}, tools=[tool("get_weather", closed)]).values()
+    assert message.endswith("models do not see what it is")
+    assert warnings({}, tools=[tool("get_weather", {**closed, "additionalProperties": True})]) == {}
+
+
+def test_tags_that_plugins_act_on() -> None:
+    assert "a widely used plugin" in warnings({"tags": ["slow", "flaky"]})["test_cases[0].tags[1]"]
 
 
 def test_chains_without_mocks() -> None:

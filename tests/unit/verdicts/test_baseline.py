@@ -132,7 +132,7 @@ def test_the_comparison_is_what_a_document_holds() -> None:
         "rescored": 0,
     }
     assert list(comparison["models"][0]) == [
-        *("old", "new", "cases", "verdict", "more_trials", "metrics"),
+        *("old", "new", "cases", "verdict", "more_trials", "trials_in_both", "metrics"),
         *("newly_broken_p", "newly_broken_p_adjusted", "newly_broken_failed"),
         *("worse", "better", "message"),
     ]
@@ -319,8 +319,8 @@ def test_one_trial_is_too_few_to_call_a_case_broken() -> None:
     assert comparison["models"][0]["worse"][0]["newly_broken"]
     assert comparison["message"] == (
         "perhaps worse than baseline: case-0 newly broken; drops up to 0.15 not ruled out; about 4 more "
-        "trials of each case would decide; passing trials 1.00 -> 0.97, -3.3 points "
-        "(-18.9 to 0) (not fatal; --tooleval-fail-inconclusive makes it so)"
+        "trials of each case would decide, or about 4 in both runs; passing trials 1.00 -> 0.97, -3.3 "
+        "points (-18.9 to 0) (not fatal; --tooleval-fail-inconclusive makes it so)"
     )
     decided = [compare(runs([1] * 30, 1), runs([0] + [n] * 29, n))["verdict"] for n in (4, 5)]
     assert decided == ["inconclusive", "passed"]
@@ -339,9 +339,9 @@ def test_a_drop_up_to_max_drop_is_allowed() -> None:
     assert comparison["verdict"] == "inconclusive"
     assert not comparison["failed"]
     assert comparison["message"] == (
-        "perhaps worse than baseline: 50 cases worse; drops up to 0.25 not ruled out; only more cases, "
-        "or more trials in the baseline, would decide; passing trials 1.00 -> 0.80, -20 points (-26.4 "
-        "to -14.5) (not fatal; --tooleval-fail-inconclusive makes it so)"
+        "perhaps worse than baseline: 50 cases worse; drops up to 0.25 not ruled out; only more cases "
+        "would decide; passing trials 1.00 -> 0.80, -20 points (-26.4 to -14.5) (not fatal; "
+        "--tooleval-fail-inconclusive makes it so)"
     )
     assert compare(old, new, max_drop=0.19)["failed"]
     assert compare(old, new, max_drop=0.3)["verdict"] == "passed"
@@ -486,7 +486,8 @@ def test_a_baseline_of_too_few_trials_is_named() -> None:
     comparison = compare(old, runs([round(20 * rate) for rate in rates], 20))
     (model,) = comparison["models"]
     assert model["more_trials"] is None
-    assert "only more cases, or more trials in the baseline, would decide" in comparison["message"]
+    assert " trials of each case in both runs would decide" in comparison["message"]
+    assert 2 <= model["trials_in_both"] <= 20
 
 
 @pytest.mark.parametrize("trials", [(1, 10), (3, 10), (10, 1)])

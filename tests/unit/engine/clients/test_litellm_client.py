@@ -448,3 +448,27 @@ def test_all_faults_at_once() -> None:
     assert outcome.errors == []
     assert (outcome.answered, outcome.repeats) == (60, 0)
     assert json.dumps(sorted(outcome.choices)) == '["auto", "required"]'
+
+
+async def test_a_package_that_litellm_lacks_for_responses_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def lacking(**arguments: Any) -> None:
+        raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
+
+    monkeypatch.setattr(load_litellm(), "acompletion", lacking)
+    mine = LitellmClient(ModelSpec("m", model="azure/gpt-5.6"))
+    with pytest.raises(ModelError, match=r"pip install 'pytest-tooleval\[mcp\]'") as raised:
+        await mine.complete(REQUEST, 60.0)
+    assert (raised.value.fatal, raised.value.retryable) == (True, False)
+
+
+async def test_a_deployment_that_wants_another_api_is_told_its_name() -> None:
+    text = "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+    body = {"error": {"message": text, "code": "unsupported_value"}}
+    with (
+        MockServer(respond=lambda path, request: (400, body)) as server,
+        pytest.raises(ModelError, match='model = "azure/responses/mine" asks there') as raised,
+    ):
+        await ask(spec_of("azure/mine", server))
+    assert (raised.value.kind, raised.value.fatal) == ("bad_request", True)
