@@ -165,7 +165,8 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
         elif group in ("", *_IMPROVED) and row.outcome in ("failed", "error") and listed(row):
             group = row.outcome
         if group:
-            tolerated = tolerated_word(row, document) if row.tolerated and group not in _MOVED else ""
+            is_judged = row.tolerated and group not in _IMPROVED
+            tolerated = tolerated_word(row, document) if is_judged else ""
             found.append(ListedCase(group, row, move, tolerated))
     return sorted(found, key=lambda case: (GROUPS.index(case.group), bool(case.tolerated)))
 

@@ -91,7 +91,8 @@ class Origin:
             case,
             model,
             file=nodeid.partition("::")[0],
-            position=self.positions[case.id],
+            # A variant may have renamed the case.
+            position=self.positions.get(case.id, 0),
             content=case.content,
             suite_content=self.content,
             suite_cases=len(self.suite.test_cases),

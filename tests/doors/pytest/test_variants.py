@@ -192,3 +192,14 @@ def test_what_is_no_variant_is_a_usage_error(project: Project, name: str, messag
     result = project.run(f"--tooleval-variant={name}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}*"])
+
+
+def test_a_variant_that_renames_its_case_is_run(project: Project) -> None:
+    rename = "lambda case, condition: replace(case, id=case.id + '-x')"
+    hook = f"def pytest_tooleval_variants(register):\n    register('renamed', {rename})\n"
+    project.write("conftest.py", "from msgspec.structs import replace\n\n" + hook)
+    project.suite(right("a"))
+    result = project.run("--tooleval-variant=renamed", "--tooleval-report=out.json")
+    assert result.ret == 0
+    rows = project.document()["cases"]
+    assert [(row["case"], row["variant"]) for row in rows] == [("a", ""), ("a-x", "renamed")]
