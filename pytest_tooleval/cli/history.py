@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -152,7 +153,10 @@ def show(
     case's id, SUITE::CASE, FILE::CASE or a node id.
     """
     store = _open(folder, place)
-    id = store.find(run)
+    try:
+        id = store.find(run)
+    except ToolevalError as error:
+        raise ToolevalError(f"{error}{_perhaps_a_case(store, run)}") from None
     if reports:
         if case is not None or failed or confusion or model is not None:
             raise click.UsageError("--report writes a whole run; leave out CASE and the other options")
@@ -213,6 +217,16 @@ def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
 
 def _is_called(row: ShortCase, name: str) -> bool:
     return name in (row.case, row.nodeid, f"{row.suite}::{row.case}", f"{row.file}::{row.case}")
+
+
+def _perhaps_a_case(store: History, name: str) -> str:
+    """A hint if a case was given instead of a run."""
+    try:
+        rows = store.short_cases(store.find("latest"))
+    except ToolevalError:
+        return ""
+    found = any(_is_called(row, name) for row in rows)
+    return f"; for the case of the last run: tooleval show latest {shlex.quote(name)}" if found else ""
 
 
 @click.command()

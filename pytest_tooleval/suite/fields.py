@@ -23,7 +23,7 @@ from typing import (
 
 from pydantic import BaseModel, ConfigDict
 
-from ..explain import describe, nearest
+from ..explain import describe, nearest, show
 from ..findings import Findings, Loc
 
 
@@ -182,4 +182,27 @@ def other_name(part: type[Part], name: str) -> str | None:
 
 def wrong_value(expected: str, got: Any) -> str:
     """The message for a value of the wrong type or out of range."""
-    return f"expected {expected}, got {describe(got)}"
+    return f"expected {expected}, got {describe(got)}{_hint(expected, got)}"
+
+
+def _hint(expected: str, got: Any) -> str:
+    if isinstance(got, str):
+        word = got.strip().lower()
+        if "true or false" in expected and word in ("true", "false"):
+            return f"; write {word} without quotes"
+        if "number" in expected and _is_number(word):
+            return f"; write {word} without quotes"
+        if expected.startswith('"'):
+            near = nearest(word, expected.replace('"', "").replace(" or ", ", ").split(", "))
+            return f"; did you mean {show(near)}?" if near else ""
+    if isinstance(got, float) and "whole number" in expected and got.is_integer() and 1 <= got < 1e15:
+        return f"; write {int(got)}"
+    return ""
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return word[-1:].isdigit() and len(word) <= 20

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from ..findings import Finding, Loc
 from ..record.untrusted import as_mapping, as_text
 from .case import TestCase, Turn
-from .fields import Part, expected_at, fields_of, part_at, suggestion, wrong_value
+from .fields import Part, expected_at, fields_of, other_name, part_at, suggestion, wrong_value
 from .model import SEARCHED, Suite
 from .slugs import with_ids
-from .tools import Tool, named_tool
+from .tools import Custom, Function, Tool, named_tool
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -142,6 +142,14 @@ def _unknown_field(part: type[Part], name: str, found: Mapping[str, Any]) -> str
     """The message for an unknown field of an object."""
     if name in part.ELSEWHERE:
         return part.ELSEWHERE[name]
+    if other_name(part, name) is None:
+        if part is Suite and name in fields_of(TestCase):
+            return "a field of a test case, not of the suite; move it into the cases"
+        if part is TestCase and name in fields_of(Suite):
+            return "a field of the suite, not of a test case; move it to the top of the file"
+        if part is Tool and name in (inner := fields_of(Custom if "custom" in found else Function)):
+            kind = "custom tool" if inner is fields_of(Custom) else "function"
+            return f"a field of the {kind}; move it into {kind.split(maxsplit=1)[0]}"
     meant = suggestion(part, name, found)
     if meant is not None:
         return f"unknown field, did you mean {meant}?"

@@ -272,13 +272,26 @@ def import_object(target: str, folder: Path | None) -> Any:
     try:
         found: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
-        raise LookupError(f"cannot import {module_name!r}: {error_text(error)}") from None
+        more = _where(module_name, folder, error) if folder is not None else ""
+        raise LookupError(f"cannot import {module_name!r}: {error_text(error)}{more}") from None
     for name in path.split("."):
         parent, found = found, getattr(found, name, None)
         if found is None:
             public = [each for each in dir(parent) if not each.startswith("_")]
             raise LookupError(f"{module_name!r} has no {path!r}{near(name, public)}")
     return found
+
+
+def _where(module_name: str, folder: Path, error: BaseException) -> str:
+    """A hint for a missing module: the places searched, and a module of its name elsewhere."""
+    if not isinstance(error, ModuleNotFoundError) or error.name != module_name:
+        return ""
+    inside = [file for depth in ("*", "*/*") for file in folder.glob(f"{depth}/{module_name}.py")]
+    text = f"; looked in {folder} and where Python does"
+    if inside:
+        found = inside[0].relative_to(folder)
+        text += f"; there is {found.as_posix()}: name it {'.'.join(found.with_suffix('').parts)!r}"
+    return text
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

@@ -289,6 +289,7 @@ def test_a_case_with_its_transcripts(history: History, invoke: Invoke) -> None:
     assert "stormy" in one
     assert "sunny" not in one
     assert "sunny" not in invoke("show", "latest", "paris", "--failed").output
+    assert "tooleval show latest paris" in invoke("show", "paris").output
     assert "did you mean paris?" in invoke("show", "latest", "pariss").output
 
 

@@ -268,7 +268,8 @@ def test_a_comment_is_a_text_or_a_list_of_texts_beside_the_function() -> None:
 
 
 def test_a_field_of_another_place() -> None:
-    found = problems(suite(case(system_prompt="x", description="y")))
+    found = problems(suite(case(system_prompt="x", description="y"), expected_tool="search"))
+    assert found["expected_tool"] == "a field of a test case, not of the suite; move it into the cases"
     assert "make prompt a list that begins with" in found["test_cases[0].system_prompt"]
     assert "write $comment" in found["test_cases[0].description"]
 
@@ -279,13 +280,13 @@ def test_a_field_of_another_place() -> None:
 ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ({"expected_tool": "null"}, "expected_tool", "for no tool, drop the quotes: null"),
     ({"temperature": "hot"}, "temperature", 'expected a number from 0 to 2, got the string "hot"'),
-    ({"temperature": "0.5"}, "temperature", 'expected a number from 0 to 2, got the string "0.5"'),
+    ({"temperature": "0.5"}, "temperature", "write 0.5 without quotes"),
     ({"temperature": 2.1}, "temperature", "expected a number from 0 to 2, got the number 2.1"),
     ({"temperature": True}, "temperature", "got true"),
     (
         {"max_tokens": 5.0},
         "max_tokens",
-        "expected a whole number of at least 1, got the number 5.0",
+        "expected a whole number of at least 1, got the number 5.0; write 5",
     ),
     ({"trials": 10_001}, "trials", "expected a whole number from 1 to 10000, got the number 10001"),
     ({"pass": "most"}, "pass", 'expected "mean", "all", "any", or "K/N"'),
@@ -301,7 +302,8 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"prompt": {"str": "Hi"}}, "prompt", "expected the user's message as a string, or a list of"),
     ({"xfail": {"bool": 1}}, "xfail.bool", "unknown field; expected one of reason, strict"),
-    ({"multi_turn": "true"}, "multi_turn", 'expected true or false, got the string "true"'),
+    ({"multi_turn": "true"}, "multi_turn", "write true without quotes"),
+    ({"tool_choice": "requird"}, "tool_choice", 'did you mean "required"?'),
     ({"metadata": []}, "metadata", "expected an object, got an empty list"),
     ({"expected_parms": {}}, "expected_parms", "unknown field, did you mean expected_params?"),
     (
@@ -323,7 +325,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"prompt": []}, "prompt", "got an empty list"),
     ({"prompt": [{"role": "system", "content": "x"}]}, "prompt", "no message from the user"),
-    ({"prompt": [{"role": "usr", "content": "x"}]}, "prompt[0].role", 'got the string "usr"'),
+    ({"prompt": [{"role": "usr", "content": "x"}]}, "prompt[0].role", 'did you mean "user"?'),
     ({"prompt": [{"role": ["user"], "content": "x"}]}, "prompt[0].role", 'expected "system", '),
     ({"prompt": [{"content": "x"}]}, "prompt[0].role", "missing"),
     (
@@ -500,6 +502,7 @@ TOOL_MISTAKES: list[tuple[Any, str, str]] = [
     ({"function": {"name": "x"}}, ".type", 'missing; expected "function"'),
     ({"type": "function", "function": 5}, ".function", 'expected an object such as {"name"'),
     ({"type": "function", "function": {"name": ""}}, ".function.name", "expected a non-empty string"),
+    ({"type": "function", "name": "x", "function": {"name": "x"}}, ".name", "move it into function"),
     (
         {"type": "function", "function": {"name": "x", "inputSchema": {}}},
         ".function.inputSchema",

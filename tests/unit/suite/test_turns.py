@@ -77,7 +77,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ),
     (turn(expected_tool="look", results=True), "turns[1].results", 'only for "match": "state"'),
     ({"results": True}, "results", 'only for "match": "state"'),
-    (turn(match="contain"), "turns[1].match", 'or "state", got the string "contain"'),
+    (turn(match="contain"), "turns[1].match", "did you mean"),
     (turn(new_tools=["lok"]), "turns[1].new_tools[0]", 'did you mean "look"?'),
     (turn(new_tools=5), "turns[1].new_tools", "expected a list of tool names, got the number 5"),
     (turn(max_calls=-1), "turns[1].max_calls", "expected a whole number of at least 0"),

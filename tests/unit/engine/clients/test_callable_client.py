@@ -262,7 +262,7 @@ async def test_what_cannot_be_loaded_ends_the_model(
     assert raised.value.fatal
 
 
-async def test_a_module_in_another_folder_stays_unfound(
+async def test_a_module_in_another_folder_stays_unfound_and_is_pointed_at(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "evals").mkdir()
@@ -271,7 +271,8 @@ async def test_a_module_in_another_folder_stays_unfound(
     for _ in range(2):
         with pytest.raises(ModelError) as raised:
             await agent.complete(REQUEST, 10.0)
-        assert "No module named 'far_agent'" in raised.value.message
+        where = f"looked in {folder} and where Python does; there is evals/far_agent.py"
+        assert f"{where}: name it 'evals.far_agent'" in raised.value.message
         monkeypatch.syspath_prepend(folder / "evals")  # as a world beside its suite does
     answer = await client(folder, "agent", "evals.far_agent").complete(REQUEST, 10.0)
     assert answer.message["content"] == "Hi."
