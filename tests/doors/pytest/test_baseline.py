@@ -79,7 +79,7 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
         [
             "agent INCONCLUSIVE (not fatal; *): 29 of 30 cases passed, 1 tolerated",
             f"  {told}",
-            "newly broken  1/1 -> 0/1  *::c0[[]agent] - *",
+            "newly broken (tolerated)  1/1 -> 0/1  *::c0[[]agent] - *",
             "*29 passed, 1 failed (tolerated), 1 gate inconclusive*",
         ]
     )
