@@ -267,10 +267,8 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
                 name = names.get(block.name, block.name)
                 replies[-1]["calls"].append((block.id, name, block.input))
             elif isinstance(block, sdk.ToolResultBlock):
-                text, status = (
-                    chat.text_of({"content": block.content}),
-                    "failed" if block.is_error else None,
-                )
+                text = chat.text_of({"content": block.content})
+                status = "failed" if block.is_error else None
                 replies[-1]["results"].append(chat.tool_answer(block.tool_use_id, text, status))
     messages: list[Message] = []
     for each in replies:

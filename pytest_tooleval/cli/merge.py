@@ -9,14 +9,13 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import ConfigError, ToolevalError
-from ..history import place_of
 from ..project.root import Project
 from ..record.results import CaseRow
 from ..reports.outputs import Report, check_reports, on_github, report_of, write_reports
 from ..run.keeper import Keeper
 from ..run.report_files import UNWRITTEN
 from ..run.shards import ShardRun, check_shards, join, read_shards
-from ..settings.given import Given, read_baseline, read_gates
+from ..settings.given import Given, read_baseline, read_gates, read_history
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
 from ..text import counted, printable
 from ..verdicts.judging import Judging
@@ -60,7 +59,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     try:
         given = _given(typed, shards[0])
         reports = _reports(given, shards)
-        place = _place(given, store)
+        place = read_history(given, Path(), store.parent)
         baseline = read_baseline(given, store, place)
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
@@ -132,12 +131,6 @@ def _documents(runs: Sequence[str]) -> Iterator[Path]:
         if not found:
             raise ToolevalError(f"{name}: no *.json files in this folder")
         yield from found
-
-
-def _place(given: Given, store: Path) -> str:
-    """Where to save the run; empty for nowhere."""
-    name = given["history"]
-    return place_of(name, Path() if "history" in given.typed else store.parent).name if name else ""
 
 
 def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:

@@ -152,7 +152,9 @@ class _Results:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
         """Report the case that an xdist worker was running when it died."""
-        if crashitem.partition("::")[0].endswith(SUITE_ENDING):
+        from ..run.nodeids import is_case
+
+        if is_case(crashitem):
             from ..record.encoding import to_json
 
             run = eval_session(self._config).run

@@ -48,8 +48,7 @@ class EvalSession(Observer):
         config, run, outputs = self._config, self.run, self.run.settings.outputs
         files, keeper, events = None, None, None
         if outputs.history and evaluates(config):
-            store = run.process.root / ".tooleval"
-            keeper = Keeper(run.book, run.about, store, outputs.history)
+            keeper = Keeper(run.book, run.about, run.process.store, outputs.history)
         if run.book.is_whole and evaluates(config):
             others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
             files = ReportFiles(run, keeper.trends if keeper else None, annotates=not others)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConfigError
-from ..settings.given import Given, read_baseline, read_gates, read_trials
+from ..settings.given import Given, read_baseline, read_gates, read_history, read_trials
 from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
 from ..settings.parts import Asking, Outputs, Settings
 from ..suite.overrides import Overrides
@@ -79,9 +78,10 @@ def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
 def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any]) -> Settings:
     transcripts, gates = _transcripts(config, given), read_gates(given)
     reports = _reports(config, given)
-    shard, history, baseline = _shard(config, given, reports), _history(config, given), None
-    if not process_of(config).is_worker:  # the controller does the comparison
-        baseline = read_baseline(given, config.rootpath / ".tooleval", history)
+    process, shard, baseline = process_of(config), _shard(config, given, reports), None
+    history = read_history(given, config.invocation_params.dir, config.rootpath)
+    if not process.is_worker:  # the controller does the comparison
+        baseline = read_baseline(given, process.store, history)
     trials, most_trials = read_trials(given, gates, asks=transcripts is None)
     asking = Asking(
         models=_models(config, given, transcripts),
@@ -224,18 +224,6 @@ def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
                 "PYTEST_ADDOPTS or an arguments file"
             )
     return tuple(name for names in given["allow_tools"] for name in names)
-
-
-def _history(config: pytest.Config, given: Given) -> str:
-    """Where the run is saved, as an absolute path or a usable URL; empty if nowhere."""
-    name: str = given["history"]
-    if "://" in name:
-        from ..history import place_of
-
-        return place_of(name, config.rootpath).name
-    # Paths in the ini file are relative to the root folder, like the default.
-    base = config.invocation_params.dir if "history" in given.typed else config.rootpath
-    return name and os.path.abspath(base / name)
 
 
 def _reports(config: pytest.Config, given: Given) -> tuple[Report, ...]:

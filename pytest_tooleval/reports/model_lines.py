@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -15,6 +14,7 @@ from ..record.results import CaseRow
 from ..record.summary import Summary
 from ..text import counted, printable, shown
 from ..verdicts.rules import ERRORS, judged_by
+from ..verdicts.summary import grouped
 from ..verdicts.words import TOLERATED, ending, strict_text
 
 # A model that lacks answers has not failed.
@@ -64,16 +64,12 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
     if run.shard is not None or ending(run.status, run.exitstatus):
         return
     models = [row for row in document.models if row.model and row.cases > row.skipped]
-    cases_of: defaultdict[str, list[CaseRow]] = defaultdict(list)
-    for case in document.unchanged:
-        cases_of[case.model].append(case)
-    gates_of: defaultdict[str | None, list[Gate]] = defaultdict(list)
-    for gate in document.gates:
-        gates_of[gate.model].append(gate)
-    joint = gates_of[None]
+    cases_of = grouped(document.unchanged, lambda case: case.model)
+    gates_of = grouped(document.gates, lambda gate: gate.model)
+    joint = gates_of.get(None, [])
     for row in models:
-        cases = cases_of[row.model]
-        gates = [*gates_of[row.model], *(joint if len(models) == 1 else ())]
+        cases = cases_of.get(row.model, [])
+        gates = [*gates_of.get(row.model, ()), *(joint if len(models) == 1 else ())]
         reasons = list(map(_gate, gates))
         if len(gates) > _FEW and all(reason.verdict == "passed" for reason in reasons):
             reasons = [_Reason("passed", f"{len(gates)} gates passed")]

@@ -78,8 +78,8 @@ class Keeper(Observer):
                 history.delete(id)
         except Exception as error:
             self._fail(error)
-        for case in self._book.cases.values():
-            self.case_done(case)
+            return
+        self._cases = [case for case in self._book.cases.values() if case.row.model]
         self.finished()
 
     def trends(self, document: Document) -> list[Trend]:

@@ -32,6 +32,11 @@ class Process:
         return self.workers > 0
 
     @property
+    def store(self) -> Path:
+        """The folder for what runs leave in the project."""
+        return self.root / ".tooleval"
+
+    @property
     def is_remote(self) -> bool:
         """True for a worker on another machine, which cannot reach the ledger."""
         return self.ledger is not None and not self.ledger.parent.is_dir()

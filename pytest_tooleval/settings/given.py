@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
@@ -164,6 +165,19 @@ def read_trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, 
             "share of trials that pass, instead of pass_rate"
         )
     return None, most
+
+
+def read_history(given: Given, here: Path, root: Path) -> str:
+    """Where the run is saved, as an absolute path or a usable URL; empty if nowhere.
+
+    A typed folder is relative to `here`; those of the ini file and the default are relative to `root`.
+    """
+    name: str = given["history"]
+    if "://" in name:
+        from ..history import place_of
+
+        return place_of(name, root).name
+    return name and os.path.abspath((here if "history" in given.typed else root) / name)
 
 
 def read_baseline(given: Given, folder: Path, history: str) -> Baseline | None:

@@ -20,7 +20,7 @@ from .statistics import clusters_of, mean_of, reliability
 
 SCORED: tuple[Outcome, ...] = ("passed", "failed")
 
-_Case = TypeVar("_Case", bound=CaseRow)
+_Item = TypeVar("_Item")
 _Key = TypeVar("_Key")
 
 
@@ -95,11 +95,11 @@ def ran_partly(cases: Iterable[CaseRow]) -> bool:
     return any(ran[case.file, case.model] < case.suite_cases for case in own)
 
 
-def grouped(cases: Iterable[_Case], key: Callable[[_Case], _Key]) -> dict[_Key, list[_Case]]:
-    """Cases by a key, in order of first appearance."""
-    groups: dict[_Key, list[_Case]] = {}
-    for case in cases:
-        groups.setdefault(key(case), []).append(case)
+def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """Cases or gates by a key, in order of first appearance."""
+    groups: dict[_Key, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return groups
 
 
