@@ -223,7 +223,7 @@ def _wandering(case: ResolvedCase) -> list[ToolCall]:
     names = [name for name in case.valid_prerequisites if not is_expected(name, case)]
     calls = [plain_call(tool) for name in names if (tool := offered(case, name)) is not None]
     if len(calls) == 1:
-        calls += _with_another_value(case, calls)
+        calls = [*calls, *_with_another_value(case, calls)]
     return (calls * _LAPS)[: case.round_limit - 1]
 
 

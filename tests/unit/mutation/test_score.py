@@ -325,6 +325,8 @@ def test_a_chain_that_wanders_through_its_prerequisites() -> None:
     (wrong,) = passing(free)["wandering_chain"]
     assert [call.name for call in wrong.calls] == ["search", "get_weather"] * 3 + ["delete_all"]
     assert (wrong.gap, wrong.add) == ("any_length", '"optimal_hops": 1')
+    (wrong,) = passing(mutated(tools, **chain, valid_prerequisites=["get_weather"]))["wandering_chain"]
+    assert [call.name for call in wrong.calls] == ["get_weather"] * 6 + ["delete_all"]
 
     bound = {**chain, "optimal_hops": 3, "valid_prerequisites": ["search", "get_weather"]}
     assert "wandering_chain" not in passing(mutated(tools, **bound))
