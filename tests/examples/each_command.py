@@ -1,7 +1,7 @@
 """Runs every command that reads a suite: `each_command.py SUITE...`, each suite in a fork of 30 seconds.
 
-Prints a line of JSON for each suite: the exit status of each command, the signal that ended the fork, and
-the most memory that was resident, in MB.
+Prints a line of JSON for each suite: the exit status of each command, the signal that ended the fork,
+and the most memory that was resident, in MB.
 """
 
 from __future__ import annotations
