@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..engine.clients.event_streams import (
-    ENDS,
-    events,
-    is_stream,
+from ..engine.clients.event_streams import events, is_stream
+from ..engine.clients.joined_streams import (
+    joined_candidates,
     joined_chat,
     joined_messages,
     joined_responses,
@@ -80,24 +79,17 @@ def _joined(chunks: list[Any]) -> Mapping[str, Any]:
     candidates = [one for each in found for one in objects_in(each.get("candidates"))]
     if any(each.get("index") for each in (*choices, *candidates)):
         raise UnusableError("the answer is a stream of several answers, which cannot be told apart")
-    whole: Mapping[str, Any]
     if any(kind.startswith("response.") for kind in kinds):
-        whole, is_whole = joined_responses(found), not kinds.isdisjoint(ENDS)
+        join = joined_responses
     elif "message_start" in kinds:
-        whole = joined_messages(found)
-        is_whole = bool(whole.get("stop_reason"))
+        join = joined_messages
     elif candidates:
-        parts = [
-            part
-            for one in candidates
-            for part in objects_in(as_mapping(one.get("content")).get("parts"))
-        ]
-        whole = {"candidates": [{**candidates[-1], "content": {"role": "model", "parts": parts}}]}
-        is_whole = "finishReason" in candidates[-1]
+        join = joined_candidates
     elif choices:
-        whole, is_whole = joined_chat(found), any(each.get("finish_reason") for each in choices)
+        join = joined_chat
     else:
         raise UnusableError("the answer is a stream of a kind that is not known here")
+    whole, is_whole = join(found)
     if whole.get("error"):
         raise UnusableError("the answer is an error from the provider")
     if not is_whole:

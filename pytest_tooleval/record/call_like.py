@@ -40,6 +40,12 @@ _KINDS = ("type", "kind", "part_kind")
 _DEFINED = ("function", "tool", "tools", "functions")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MOST_LEVELS = 5
+_UNPLACED = "piece of a stream that fits nowhere"
+
+
+def unplaced(piece: object) -> dict[str, Any]:
+    """A piece of a stream that fits nowhere, as an item of a type that is not known."""
+    return {"type": _UNPLACED, "piece": piece}
 
 
 def kind_of(item: Mapping[str, Any]) -> str:
@@ -70,6 +76,8 @@ def unread_in(message: Mapping[str, Any]) -> Iterator[Unread]:
 def is_call_like(item: Mapping[str, Any]) -> bool:
     """True if an item of an unknown type may be a call, or a call's answer."""
     kind = as_text(item.get("type"))
+    if kind == _UNPLACED:
+        return True
     if not kind:
         return bool(_called(item)) or any(_is_call_like(name, value) for name, value in item.items())
     rest = {name: value for name, value in item.items() if name not in ("type", "id")}

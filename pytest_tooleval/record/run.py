@@ -16,7 +16,7 @@ from .summary import Summary
 # The version of the scoring rules. Raise it with every change that could give a stored transcript of an
 # unchanged case another score, category or verdict: in `scoring`, in how calls, endings and replies are
 # read (`record`, `engine.exchange.reply`), and in how worlds play calls.
-SCORING_VERSION = 5
+SCORING_VERSION = 6
 
 Status = Literal["finished", "running", "killed"]
 RunOutcome = Literal["passed", "failed", "inconclusive", "skipped"]

@@ -19,8 +19,11 @@ from ..exchange.chat import BLOCKS, CONTAINER, ChatRequest
 from ..models.keys import key_from
 from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS, Effort
-from ..protocols.reading import replied
+from ..protocols.blocks import read_blocks
+from ..protocols.builder import ChatBuilder
+from ..protocols.reading import contents_of
 from .http_client import HttpClient
+from .joined_streams import Joined, joined_messages
 from .message_parts import chat_of, data_in, input_of, parts_of, without_nulls
 
 Block = dict[str, Any]
@@ -52,6 +55,9 @@ class AnthropicClient(HttpClient):
 
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
         return {"model": self._model, **messages_body(chat, self._price)}
+
+    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
+        return joined_messages(chunks)
 
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
         return chat_document(document, _names(request.tools))
@@ -253,7 +259,9 @@ def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any
     thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
     texts = "".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
-    message |= replied([{"role": "assistant", "content": list(blocks)}])
+    chat = ChatBuilder()
+    read_blocks(chat, {"role": "assistant", "content": list(blocks)})
+    message |= contents_of(chat)
     for call in message.get("tool_calls", ()):
         call["function"]["name"] = names.get(name := call["function"]["name"], name)
     for search in message.get(SEARCHES, ()):

@@ -20,8 +20,9 @@ from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.keys import headers_from
 from ..models.spec import ModelSpec
 from . import anthropic_messages, openai_responses
-from .event_streams import events, joined_chat, joined_messages, joined_responses
+from .event_streams import events, is_stream
 from .http_client import HttpAnswer, HttpClient
+from .joined_streams import Joined, joined_chat, joined_messages, joined_responses
 from .provider_errors import one_line
 from .transport import not_json
 
@@ -75,7 +76,7 @@ class DeployedClient(HttpClient):
         if not 200 <= answered.status < 300:
             return self._refused(answered.status, answered.text, answered, request)
         documents = self._documents(answered)
-        answer = self._read(self._joined(documents), answered, request)
+        answer = self._read(self._document(documents, answered), answered, request)
         message = answer.message
         if self._spec.conversation is not None:
             found = self._found("conversation", self._spec.conversation, documents)
@@ -85,18 +86,21 @@ class DeployedClient(HttpClient):
         return _run(structs.replace(answer, message=message))
 
     def _documents(self, answered: HttpAnswer) -> list[Any]:
-        streams = answered.headers.get("Content-Type", "").startswith("text/event-stream")
+        text = answered.text
         try:
-            return list(events(answered.text)) if streams else [json.loads(answered.data)]
+            return list(events(text)) if is_stream(text) else [json.loads(answered.data)]
         except (ValueError, RecursionError):
             raise not_json(one_line(answered.text) or "it is empty") from None
 
-    def _joined(self, documents: Sequence[Any]) -> _Document:
+    def _document(self, documents: Sequence[Any], answered: HttpAnswer) -> _Document:
         answer = self._spec.answer
         if not isinstance(answer, str):
             return self._pointed(documents, answer)
         known = list(map(as_mapping, documents))
-        return known[0] if len(known) == 1 else _JOINED[answer](known)
+        return self._joined(known).document if is_stream(answered.text) else known[0]
+
+    def _joined(self, chunks: Sequence[_Document]) -> Joined:
+        return _JOINED[str(self._spec.answer)](chunks)
 
     def _pointed(self, documents: Sequence[Any], answer: Mapping[str, str]) -> _Document:
         """The chat API's document for the values at the pointers. Each must be in the answer."""

@@ -21,6 +21,7 @@ from ..models.keys import key_from
 from ..models.prices import token_count
 from ..protocols.reading import replied
 from .http_client import HttpClient
+from .joined_streams import Joined, joined_candidates
 from .message_parts import call_of, chat_of, data_in, input_of, parts_of
 
 Part = dict[str, Any]
@@ -55,6 +56,9 @@ class GeminiClient(HttpClient):
 
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
         return generate_body(chat, self._model)
+
+    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
+        return joined_candidates(chunks)
 
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
         return chat_document(document, f"{_OURS}{len(request.messages)}")

@@ -11,7 +11,8 @@ import ssl
 import time
 import urllib.request
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -23,9 +24,25 @@ from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
 from ..models.prices import listed
 from ..models.spec import ModelSpec
-from .event_streams import is_stream
-from .provider_errors import one_line, provider_error, redirected, refused_answer, retry_after_s
-from .transport import connection_error, extend, headers_of, not_json, read_chat, tool_arguments
+from .event_streams import DONE, events, is_stream
+from .joined_streams import Joined
+from .provider_errors import (
+    one_line,
+    provider_error,
+    redirected,
+    refused_answer,
+    retry_after_s,
+    status_of_error,
+)
+from .transport import (
+    broke_off,
+    connection_error,
+    extend,
+    headers_of,
+    not_json,
+    read_chat,
+    tool_arguments,
+)
 
 # Many servers close an idle connection after 5 s, and a request sent at that moment would be lost.
 _KEEP_IDLE_S = 4.0
@@ -70,6 +87,10 @@ class HttpClient(ABC):
         """The protocol's body for one of the chat API."""
 
     @abstractmethod
+    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
+        """The protocol's document for those in a stream."""
+
+    @abstractmethod
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
         """The chat API's document for one of the protocol, which may be malformed."""
 
@@ -105,12 +126,24 @@ class HttpClient(ABC):
     def _answer(self, answered: HttpAnswer, request: ChatRequest) -> ChatAnswer:
         if not 200 <= answered.status < 300:
             return self._refused(answered.status, answered.text, answered, request)
-        document = self._streamed(answered.text) if is_stream(answered.text[:20]) else None
-        return self._read(document or _parsed(answered), answered, request)
+        return self._read(self._streamed(answered.text) or _parsed(answered), answered, request)
 
     def _streamed(self, text: str) -> Mapping[str, Any] | None:
-        """The document in a stream, which some servers send unasked; None if it cannot be joined."""
-        return None
+        """The document in a stream, which some servers send unasked; None if there is none.
+
+        Raises ModelError if the stream breaks off.
+        """
+        if not is_stream(text):
+            return None
+        found: list[Mapping[str, Any]] = []
+        with suppress(ValueError, RecursionError):
+            found = [event for event in events(text) if isinstance(event, Mapping)]
+        if not found:
+            return None
+        joined = self._joined(found)
+        if not (joined.is_whole or joined.document.get("error") or text.rstrip().endswith(DONE)):
+            raise broke_off()
+        return joined.document
 
     def _read(
         self, document: Mapping[str, Any], answered: HttpAnswer, request: ChatRequest
@@ -119,10 +152,8 @@ class HttpClient(ABC):
         error = chat.get("error") or document.get("error")
         if error and (not isinstance(error, Mapping) or any(error.values())):
             # Some gateways (OpenRouter) report errors of the provider behind them with a 200.
-            code = as_mapping(error).get("code")
-            status = code if isinstance(code, int) else 422
             text = json.dumps({"error": error}, ensure_ascii=False)
-            return self._refused(status, text, answered, request)
+            return self._refused(status_of_error(error), text, answered, request)
         return read_chat(chat, document, self._price, answered.latency_s)
 
     def _open(self) -> aiohttp.ClientSession:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,8 +15,8 @@ from ..models.keys import key_from
 from ..models.prices import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses, reasons
-from .event_streams import events, joined_chat, joined_responses
 from .http_client import HttpClient
+from .joined_streams import Joined, joined_chat, joined_responses
 from .openai_responses import chat_document, responses_body, wants_responses
 from .transport import for_chat
 
@@ -89,11 +88,8 @@ class OpenAIClient(HttpClient):
             return responses_body(body, encrypted=self._encrypted)
         return {**body, "messages": for_chat(body["messages"])}
 
-    def _streamed(self, text: str) -> Mapping[str, Any] | None:
-        with contextlib.suppress(ValueError, RecursionError):
-            found = [event for event in events(text) if isinstance(event, Mapping)]
-            return (joined_responses if self._responses else joined_chat)(found)
-        return None
+    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
+        return joined_responses(chunks) if self._responses else joined_chat(chunks)
 
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
         return chat_document(document) if self._responses else document

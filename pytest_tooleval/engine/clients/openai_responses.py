@@ -22,7 +22,6 @@ Item = dict[str, Any]
 _RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 _NESTED = {"reasoning_effort": ("reasoning", "effort"), "verbosity": ("text", "verbosity")}
 _TEXTS = ("output_text", "text")
-_STATUS = {"server_error": 500, "rate_limit_exceeded": 429}
 _REFUSAL = re.compile(
     r"\bv1/responses\b|\bResponses API\b|chatCompletion operation does not work", re.IGNORECASE
 )
@@ -181,10 +180,7 @@ def _part(part: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """The chat API's document for one of the Responses API."""
-    error = document.get("error")
-    if isinstance(error, Mapping):
-        error = {**error, "code": _STATUS.get(str(error.get("code")), error.get("code"))}
-    if error:
+    if error := document.get("error"):
         return {"error": error}
     items = document.get("output")
     if not isinstance(items, list):

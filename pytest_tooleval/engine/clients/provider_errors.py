@@ -38,6 +38,33 @@ _OVERLOADED = re.compile(
     r"overloaded|unable to process your request|server (is )?(too )?busy|(at|over) capacity|high demand",
     re.IGNORECASE,
 )
+# The statuses of errors in an answer with 200, by the code or type of Anthropic, OpenAI, Google, Amazon
+# and Hugging Face.
+_STATUSES = {
+    word: status
+    for status, words in {
+        400: "invalid_request_error invalid_argument validationexception validation",
+        401: "authentication_error invalid_api_key unauthenticated",
+        402: "billing_error",
+        403: "permission_error permission_denied accessdeniedexception",
+        404: "not_found_error not_found model_not_found resourcenotfoundexception",
+        408: "request_timeout",
+        413: "request_too_large",
+        429: (
+            "rate_limit_error rate_limit_exceeded rate_limit_reached rate_limited insufficient_quota "
+            "too_many_requests resource_exhausted throttlingexception tokens requests"
+        ),
+        500: (
+            "api_error server_error internal_error internal_server_error internalservererror internal "
+            "internalserverexception modelstreamerrorexception generation incomplete_generation"
+        ),
+        503: "service_unavailable unavailable serviceunavailableexception modelnotreadyexception",
+        504: "timeout_error timeout gateway_timeout deadline_exceeded modeltimeoutexception",
+        529: "overloaded_error overloaded engine_overloaded_error provider_overloaded",
+    }.items()
+    for word in words.split()
+}
+_STATUS_FIELDS = ("code", "status", "status_code", "type", "error_type")
 _MODERATED = re.compile(r"moderation|flagged|content[ _]polic|safety", re.IGNORECASE)
 _BLOCKED = re.compile(
     r"\b(prompt|input|content|request|message)s?\b.{0,60}\bflagged\b"
@@ -94,6 +121,18 @@ def redirected(url: str, location: str) -> ModelError:
         kind="bad_request",
         fatal=True,
     )
+
+
+def status_of_error(error: object) -> int:
+    """The status that a provider's error would have, had it not come in an answer with 200."""
+    fields = as_mapping(error)
+    for value in map(fields.get, _STATUS_FIELDS):
+        text = str(value).lower() if isinstance(value, (str, int)) else ""
+        status = int(text) if re.fullmatch(r"[45]\d\d", text, re.ASCII) else _STATUSES.get(text)
+        if status is not None:
+            return status
+    said = as_text(error) or as_text(fields.get("message"))
+    return 529 if _OVERLOADED.search(said[:_READ]) else 422
 
 
 def lacks_credentials(text: str) -> bool:

@@ -116,6 +116,10 @@ def timed_out(timeout_s: float) -> ModelError:
     )
 
 
+def broke_off() -> ModelError:
+    return _unreadable("the answer is a stream that breaks off")
+
+
 def not_json(text: str) -> ModelError:
     return _unreadable(f"the answer is not JSON: {shorten(text, 500)}")
 

@@ -13,8 +13,13 @@ from .responses import ItemReader
 
 def replied(values: Iterable[Any]) -> dict[str, Any]:
     """A single answer's contents besides text: its calls and the fields of `EXTENSIONS`, if any."""
+    return contents_of(read_messages(values))
+
+
+def contents_of(chat: ChatBuilder) -> dict[str, Any]:
+    """The contents of all its messages besides text."""
     found: dict[str, Any] = {}
-    for message in read_messages(values).messages:
+    for message in chat.messages:
         for field in ("tool_calls", *EXTENSIONS):
             if message.get(field):
                 found[field] = [*found.get(field, ()), *message[field]]

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from mock_server import MockServer
 
 from pytest_tooleval.engine.clients.deployed import DeployedClient
-from pytest_tooleval.engine.clients.event_streams import events, joined_chat
+from pytest_tooleval.engine.clients.event_streams import events
 from pytest_tooleval.engine.clients.http_client import HttpAnswer
+from pytest_tooleval.engine.clients.joined_streams import joined_chat
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_run
 from pytest_tooleval.engine.models.spec import ModelSpec
@@ -303,7 +304,7 @@ ROME = {"type": "function", "function": {"name": "get_weather", "arguments": '{"
     ],
 )
 def test_calls_in_a_stream_stay_apart_if_a_server_never_counts(deltas: list[dict[str, Any]]) -> None:
-    document = joined_chat([{"choices": [{"delta": delta}]} for delta in deltas])
+    document = joined_chat([{"choices": [{"delta": delta}]} for delta in deltas]).document
     calls = document["choices"][0]["message"]["tool_calls"]
     assert [call["function"] for call in calls] == [PART["function"], ROME["function"]]
 
@@ -311,7 +312,7 @@ def test_calls_in_a_stream_stay_apart_if_a_server_never_counts(deltas: list[dict
 def test_older_and_unusual_streams_are_joined() -> None:
     parts = [{"function_call": {"name": "pay"}}, {"function_call": {"arguments": "{}"}}]
     texts = [{"content": [{"type": "text", "text": text}]} for text in ("It ", "rains.")]
-    document = joined_chat([{"choices": [{"delta": delta}]} for delta in (*parts, *texts)])
+    document = joined_chat([{"choices": [{"delta": delta}]} for delta in (*parts, *texts)]).document
     message = document["choices"][0]["message"]
     assert message["tool_calls"][0]["function"] == {"name": "pay", "arguments": "{}"}
     assert message["content"] == "It rains."
