@@ -19,7 +19,7 @@ from ..suite.slugs import slug
 from ..suite.source import SuiteSource
 from ..text import counted, printable, shorten
 from .history import side_of
-from .shared import Group, server_options
+from .shared import Group, NoAddress, server_options
 from .suite_files import SuitePath, existing, name_for, say, write
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def import_() -> None:
 
 @import_.command(_FILES, hidden=True)
 @click.argument(
-    "paths", metavar="FILE|FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
+    "paths", metavar="FILE|FOLDER...", nargs=-1, required=True, type=NoAddress(path_type=Path)
 )
 @click.option("--out", **_OUT)
 @click.option("--format", "named", metavar="NAME", help="The format of the files; default: found.")
@@ -177,6 +177,7 @@ def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
 
 
 @import_.command()
+@click.argument("address", metavar="", required=False, type=NoAddress(), expose_value=False)
 @server_options
 @click.option("--name", help="The name of a new suite; default: the server's own.")
 @click.option(

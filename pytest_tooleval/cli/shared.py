@@ -33,6 +33,18 @@ class Share(click.FloatRange):
         return super().convert(value, param, ctx)
 
 
+class NoAddress(click.Path):
+    """A path; the address of an MCP server is refused with the options for one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value).startswith(("http://", "https://")):
+            raise click.UsageError(
+                f"{printable(str(value))} is the address of a server; tooleval import mcp and tooleval "
+                "tools take it as --http ADDRESS (streamable HTTP) or --sse ADDRESS (older servers)"
+            )
+        return super().convert(value, param, ctx)
+
+
 def server_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of an MCP server; the command gets a `server`, or None without any."""
 

@@ -14,7 +14,7 @@ from ..errors import ConfigError
 from ..mcp.server import McpServer
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable, shown
-from .shared import server_options, table
+from .shared import NoAddress, server_options, table
 from .suites import suite_files
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _ToolList(NamedTuple):
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=NoAddress(path_type=Path))
 @server_options
 @click.option("--against", metavar="REVISION", help="Compare with the suites in this git revision.")
 @click.option(

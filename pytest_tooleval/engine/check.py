@@ -49,7 +49,6 @@ class Probe:
 
 _AUTO = {"tool_choice": "auto"}
 PROBES = (
-    # Only the defaults fall back when a model refuses them.
     Probe("the defaults"),
     Probe("tool_choice required", "tool_choice", {"tool_choice": "required"}),
     Probe("tool_choice auto", "tool_choice", _AUTO),

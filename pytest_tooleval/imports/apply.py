@@ -80,12 +80,13 @@ def _with_tools(found: Found, given: ToolList, name: str, existing: Mapping[str,
 
 
 def _with_cases(made: Mapping[str, Any], existing: Mapping[str, Any] | None) -> Applied:
-    """Add the cases whose ids are new; all of them have one."""
+    """Add the cases whose ids are new, and those without one that the suite lacks."""
     suite = existing or {**made, "test_cases": []}
-    known = {case["id"]: case for case in suite["test_cases"] if "id" in case}
-    added = [case for case in made["test_cases"] if case["id"] not in known]
-    kept = [case for case in made["test_cases"] if case["id"] in known]
-    other = [case["id"] for case in kept if case != known[case["id"]]]
+    cases = suite["test_cases"]
+    known = {case["id"]: case for case in cases if "id" in case}
+    kept = [case for case in made["test_cases"] if case.get("id") in known or case in cases]
+    added = [case for case in made["test_cases"] if case not in kept]
+    other = [case["id"] for case in kept if "id" in case and case != known[case["id"]]]
     counts = [f"{counted(len(added), 'case')} added", *([f"{len(kept)} kept"] if kept else [])]
     shown = ", ".join(other[:_MOST_IDS]) + (", ..." if len(other) > _MOST_IDS else "")
     remarks = [f"of those kept, {len(other)} differ from the file: {shown}"] if other else []

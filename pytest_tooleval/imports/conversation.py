@@ -84,7 +84,7 @@ class ToolList(NamedTuple):
 
 
 class MadeSuite(NamedTuple):
-    """A suite that was made whole, such as of a benchmark."""
+    """A whole suite: one under another name, or made of a benchmark."""
 
     at: Problem
     suite: dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ConfigError, Problem, SuiteError
 from ..record.calls import is_number
-from ..record.untrusted import as_mapping, as_text, objects_in
+from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
 from ..text import canonical, counted
 from .apply import Found, count_changed
@@ -53,7 +53,7 @@ def found_in(
         raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line)))
     if suites:
         if len(items) > 1:
-            raise ConfigError("a benchmark's file makes a suite of its own: import it alone")
+            raise ConfigError("a whole suite cannot be joined with other files: import it alone")
         suite = suites[0].suite
         found = Found(name, suite={**suite, "test_cases": suite["test_cases"][:limit]})
     else:
@@ -88,9 +88,10 @@ def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     problems = [each for each in items if isinstance(each, Problem)]
     for each in items:
-        if isinstance(each, (Conversation, Expected, ToolList)) and each.tools:
+        given = _own_tools(each)
+        if given and not isinstance(each, Problem):
             try:
-                tools = tool_definitions(list(each.tools))
+                tools = tool_definitions(list(given))
             except UnusableError as error:
                 problems.append(replace(each.at, message=str(error)))
                 continue
@@ -98,6 +99,12 @@ def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
     if not found:
         raise SuiteError(problems or [Problem(str(path), 1, 1, "", "no tools are recorded")])
     return [*found.values()]
+
+
+def _own_tools(item: Item) -> Sequence[Any] | None:
+    if isinstance(item, MadeSuite):
+        return as_list(item.suite.get("tools"))
+    return None if isinstance(item, Problem) else item.tools
 
 
 def _answers(

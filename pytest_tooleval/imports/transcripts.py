@@ -35,7 +35,7 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
             elif isinstance(found, Problem):
                 problems.append(found)
             else:
-                what = f"{batch.format.title}, which have no conversation"
+                what = f"read as {batch.format.title}, which holds no conversation"
                 problems.append(Problem(found.at.path, 1, 1, "", what))
     if not runs and not problems:
         problems = [Problem(str(path), 1, 1, "", "no transcripts") for path in paths]

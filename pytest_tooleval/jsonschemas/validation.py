@@ -61,7 +61,7 @@ def errors(schema: Any, value: Any, limit: int = 3) -> list[str]:
 
 def violations(schema: Any, value: Any) -> Iterator[tuple[str | None, str]]:
     """Yield the lines of `errors`, each with the member of the object that it concerns."""
-    return ((_member(error), _line(error, error.message)) for error in _errors(schema, value))
+    return ((_member(error), _line(error, _message(error))) for error in _errors(schema, value))
 
 
 def parameter_problem(parameters: Mapping[str, Any], name: str, value: Any) -> str | None:
@@ -134,6 +134,15 @@ def _member(error: ValidationError) -> str | None:
     named: Any = {"required": error.validator_value, "additionalProperties": error.instance}
     names = named.get(error.validator, ())
     return next((name for name in names if error.message.startswith(repr(name))), None)
+
+
+def _message(error: ValidationError) -> str:
+    value, listed = error.instance, cast("Any", error.validator_value)
+    if error.validator == "enum" and isinstance(value, str):
+        folded = (each.casefold() for each in listed if isinstance(each, str))
+        if value.casefold() in folded:
+            return f"{error.message}: the schema's enum keeps case"
+    return str(error.message)
 
 
 def _line(error: ValidationError, message: str) -> str:

@@ -128,6 +128,8 @@ def _refused(server: McpServer, status: int, message: str = "") -> str:
     elif message:
         return f"{text}: it says: {message}"
     elif status == HTTPStatus.NOT_FOUND:
+        if server.transport == "http" and server.label.endswith("/sse"):
+            return f"{text}: an address that ends in /sse is an older server's: use --sse"
         return f"{text}: nothing is at this address; many servers are at /mcp, or with --sse at /sse"
     elif status in (400, 405, 406, 415):
         return f"{text}: {_NOT_MCP}{_other_transport(server)}"

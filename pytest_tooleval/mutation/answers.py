@@ -18,7 +18,7 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.endings import no_answer
 from ..record.results import TrialResult
-from ..record.thresholds import below, missed_thresholds
+from ..record.thresholds import missed_text, missed_thresholds
 from ..record.transcript import APPROVED, CallStatus, Judged, Reply, Transcript
 from ..scoring.trial import score_transcript
 from ..scoring.turns import to_judge
@@ -154,7 +154,7 @@ def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
     called = " and ".join(map(shown_call, trial.calls)) or "no call"
     for metric, (value, least) in missed_thresholds(trial.values, case.thresholds).items():
         if value is not None:
-            return f"{called} fails: {metric} {below(value, least)}: {trial.wrong}"
+            return f"{called} fails: {missed_text(metric, value, least)}: {trial.wrong}"
     return f"{called} fails: {trial.failure}"
 
 

@@ -12,8 +12,9 @@ from ..matchers.combined import Exact
 from ..matchers.compare import identical, matches
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
-from ..record.metrics import METRICS
+from ..record.metrics import JUDGED, PENALTIES
 from ..record.results import TrialResult
+from ..record.thresholds import misses
 from ..suite.case import ResolvedCase
 from ..suite.made_cases import expected_value
 from .answers import RightTurn, offered, schema_of
@@ -38,13 +39,18 @@ def survivors_of(passing: Sequence[tuple[Kind, tuple[Call, ...], Found]]) -> tup
     )
 
 
-def gap_of(kind: Kind, line: Found | None, right: TrialResult, wrong: TrialResult) -> Found | None:
+def gap_of(
+    case: ResolvedCase, kind: Kind, line: Found | None, right: TrialResult, wrong: TrialResult
+) -> Found | None:
     """Return why a broken answer passes, and what to add; None if the case itself allows it.
 
     `line` is the line that a case needs in order to check the changed part; None if it checks it.
     """
-    lower = next((metric for metric in METRICS if _fell(metric, right, wrong)), None)
-    if lower is None:
+    # Without a threshold on `overall`, a less efficient chain is right.
+    may_be_longer = case.kind == "chain" and "overall" not in case.thresholds
+    ignored = ("overall", "efficiency") if may_be_longer else ()
+    worse = (metric for metric in JUDGED if metric not in ignored and _is_worse(metric, right, wrong))
+    if (lower := next(worse, None)) is None:
         return line
     if kind == "destructive_call" and line is not None:
         return line._replace(gap="threshold")
@@ -88,14 +94,16 @@ def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, made: ToolCall) 
     return Found("equal_calls", wanted, f"{place}.params")
 
 
-def _fell(metric: str, before: TrialResult, after: TrialResult) -> bool:
+def _is_worse(metric: str, before: TrialResult, after: TrialResult) -> bool:
     one, two = before.values.get(metric), after.values.get(metric)
-    return one is not None and two is not None and two < one - TOLERANCE
+    return one is not None and two is not None and misses(metric, two, one)
 
 
 def _least(trial: TrialResult, metric: str) -> float:
-    """Return the score, rounded down to four digits."""
-    return math.floor((trial.values[metric] or 0.0) * 10_000 + TOLERANCE) / 10_000
+    """Return the score as a threshold of four digits that it reaches."""
+    scaled = (trial.values[metric] or 0.0) * 10_000
+    rounded = math.ceil(scaled - TOLERANCE) if metric in PENALTIES else math.floor(scaled + TOLERANCE)
+    return rounded / 10_000
 
 
 def _line(add: dict[str, Any]) -> str:

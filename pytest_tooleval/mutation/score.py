@@ -64,7 +64,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
             except ScoringError:
                 continue
             if trial.passed:
-                found = gap_of(mutant.kind, mutant.line, right.trial, trial)
+                found = gap_of(case, mutant.kind, mutant.line, right.trial, trial)
                 if found is None:
                     legal += 1
                 else:

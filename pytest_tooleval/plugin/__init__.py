@@ -25,7 +25,6 @@ from .settings import STANDARD_INPUT, USAGE_ERROR, read_settings
 
 if TYPE_CHECKING:
     from .case_session import CaseSession
-    from .collection import SuiteFile
     from .fixture import Tooleval
     from .session import EvalSession
 
@@ -171,9 +170,9 @@ def eval_session(config: pytest.Config) -> EvalSession:
     return session
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
     if not file_path.name.endswith(SUITE_ENDING):
-        return None
+        return _misnamed(file_path, parent)
     from .collection import SuiteFile
 
     def cases() -> CaseSession:
@@ -184,6 +183,15 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
     # Outside the root folder, pytest derives node ids from the command line, so two files could have
     # the same id.
     return SuiteFile.from_parent(parent, path=file_path, nodeid=file_path.as_posix(), cases=cases)
+
+
+def _misnamed(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
+    """A suite under another name, which pytest would call "not found" if you name it."""
+    if file_path.suffix != ".json" or not parent.session.isinitpath(file_path):
+        return None
+    from .collection import MisnamedSuite, holds_cases
+
+    return MisnamedSuite.from_parent(parent, path=file_path) if holds_cases(file_path) else None
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -6,15 +6,37 @@ imports nothing heavy before `collect`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..suite.discovery import SUITE_ENDING
 from .settings import USAGE_ERROR
 
 if TYPE_CHECKING:
     from .case_session import CaseSession
+
+
+def holds_cases(file: Path) -> bool:
+    """True for a suite under another name."""
+    try:
+        data = json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(data, dict) and isinstance(data.get("test_cases"), list)
+
+
+class MisnamedSuite(pytest.File):
+    """A suite that the command line names, but whose name is no suite's."""
+
+    def collect(self) -> list[pytest.Item]:
+        name = f"{self.path.stem}{SUITE_ENDING}"
+        raise self.CollectError(
+            f"{self.nodeid}: a suite's name ends in {SUITE_ENDING}; rename it to {name}"
+        )
 
 
 class SuiteFile(pytest.File):

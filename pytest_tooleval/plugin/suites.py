@@ -26,6 +26,7 @@ from ..suite.case import TestCase
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.load import load_suite
 from ..suite.model import Suite
+from ..suite.overrides import ChoiceWord, Overrides
 from ..suite.resolved import resolve
 from ..suite.source import decode_bytes, read_document
 from ..text import printable
@@ -38,14 +39,15 @@ NO_MODEL = ModelSpec("")
 class SuiteWarnings:
     """Warns about the same problems as `tooleval validate`: once per file, at a case concerned."""
 
-    def __init__(self) -> None:
+    def __init__(self, overrides: Overrides) -> None:
+        self._tool_choice = overrides.tool_choice
         self._problems: dict[Path, list[Problem]] = {}
 
     def before(self, path: Path, suite: Suite, id: str) -> None:
         """Called before the case with this id runs. Warn if a problem concerns it or the suite."""
         problems = self._problems.get(path)
         if problems is None:
-            problems = self._problems[path] = _problems(path, suite)
+            problems = self._problems[path] = _problems(path, suite, self._tool_choice)
         own = next((each for each in problems if _concerns(each, suite, id)), None)
         if own is not None:
             self._problems[path] = []
@@ -65,12 +67,13 @@ def _concerns(problem: Problem, suite: Suite, id: str) -> bool:
     return found is None or any(case.id == id for case in suite.at_place(int(found[1])))
 
 
-def _problems(path: Path, suite: Suite) -> list[Problem]:
+def _problems(path: Path, suite: Suite, tool_choice: ChoiceWord | None) -> list[Problem]:
     from ..suite.lint import lint_suite
 
-    if not lint_suite(suite):
+    if not lint_suite(suite, tool_choice=tool_choice):
         return []
-    return lint_suite(suite, read_document(decode_bytes(path.read_bytes(), str(path)), str(path)))
+    document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
+    return lint_suite(suite, document, tool_choice=tool_choice)
 
 
 def _warn(path: Path, text: str, line: int = 1) -> None:

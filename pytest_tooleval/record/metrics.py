@@ -13,7 +13,7 @@ class Metric(NamedTuple):
     kinds: Sequence[str]
     # The default threshold; None: no threshold.
     default: float | None = None
-    # Lower is better, so it cannot have a threshold.
+    # Lower is better: a threshold is the most that passes.
     penalty: bool = False
     # Whether it can prove an answer right, and not only wrong.
     decisive: bool = True
@@ -34,10 +34,10 @@ ROWS = (
     Metric("arguments_valid", _ALL, default=1.0, decisive=False),
     # Only for cases with policies.
     Metric("policies", _ALL, default=1.0, decisive=False),
-    Metric("completion", ("chain",)),
+    Metric("completion", ("chain",), default=1.0),
     Metric("efficiency", ("chain",)),
-    Metric("redundancy_penalty", ("chain",), penalty=True),
-    Metric("detour_penalty", ("chain",), penalty=True),
+    Metric("redundancy_penalty", ("chain",), default=0.0, penalty=True, decisive=False),
+    Metric("detour_penalty", ("chain",), default=0.0, penalty=True, decisive=False),
     # Each is the mean of its checks.
     Metric("calls", ("conversation",)),
     Metric("state", ("conversation",)),
@@ -54,6 +54,8 @@ _PLACES = {name: place for place, name in enumerate(BUILT_IN)}
 PENALTIES = tuple(row.name for row in ROWS if row.penalty)
 METRICS = tuple(row.name for row in ROWS if not row.penalty)
 RATES = tuple(row.name for row in ROWS if row.penalty and row.variant)
+# Those that may have a threshold.
+JUDGED = tuple(row.name for row in ROWS if row.name not in RATES)
 CONVERSATION = tuple(row.name for row in ROWS if row.kinds == ("conversation",))
 
 

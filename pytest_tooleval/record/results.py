@@ -194,7 +194,9 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         dict[str, float | None],
         doc("Means over the trials with an answer, by metric; null: no trial has it."),
     ] = {}
-    thresholds: Annotated[dict[str, float], doc("Minimum scores by metric.")] = {}
+    thresholds: Annotated[
+        dict[str, float], doc("Threshold by metric: the least that passes; of a penalty, the most.")
+    ] = {}
     limits: Annotated[dict[str, float], doc("Limits on a trial, by name.")] = {}
     reason: Annotated[str, doc("Why it did not pass, in one line; else empty.")] = ""
     forbids: Annotated[bool, doc("Whether the case forbids calls.")] = False

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from ..errors import ScoringError
 from ..figures import TOLERANCE, limit_text, score_text
-from .metrics import NEVER_DECISIVE
+from .metrics import NEVER_DECISIVE, PENALTIES
 
 
 def missed_thresholds(
     scores: Mapping[str, float | None], thresholds: Mapping[str, float]
 ) -> dict[str, tuple[float | None, float]]:
-    """Map each metric below its threshold to (score, threshold).
+    """Map each metric that misses its threshold to (score, threshold).
 
     A metric with the score None does not apply to the answer and is ignored. If none applies that can
     prove an answer right, a wrong answer misses all of these. A right one raises ScoringError, as a case
@@ -24,7 +24,7 @@ def missed_thresholds(
         score = scores.get(metric)
         if score is not None:
             is_judged = is_judged or metric not in NEVER_DECISIVE
-            if score < least - TOLERANCE:
+            if misses(metric, score, least):
                 missed[metric] = score, least
     if missed or is_judged:
         return missed
@@ -36,6 +36,13 @@ def missed_thresholds(
             "answer, so it can neither pass nor fail; add a threshold on overall"
         )
     return {metric: (None, thresholds[metric]) for metric in deciding}
+
+
+def misses(metric: str, score: float, threshold: float) -> bool:
+    """True if a score is below its threshold; of a penalty, above."""
+    if metric in PENALTIES:
+        return score > threshold + TOLERANCE
+    return score < threshold - TOLERANCE
 
 
 def over_limit(spent: Mapping[str, float | None], limits: Mapping[str, float]) -> str | None:
@@ -59,11 +66,17 @@ _UNKNOWN = {
 }
 
 
-def below(score: float | None, least: float) -> str:
-    """Return `0.60 < 1.00`, with enough digits to tell the two apart."""
+def missed_text(metric: str, score: float | None, threshold: float) -> str:
+    """Return `overall 0.60 < 1.00`, with enough digits to tell the two apart."""
     if score is None:
-        return f"has no score, needs {limit_text(least)}"
-    return f"{score_text(score, [least])} < {limit_text(least)}"
+        return f"{metric} has no score, {needs_text(metric, threshold)}"
+    sign = ">" if metric in PENALTIES else "<"
+    return f"{metric} {score_text(score, [threshold])} {sign} {limit_text(threshold)}"
+
+
+def needs_text(metric: str, threshold: float) -> str:
+    """Return `needs 1.00`; for a penalty, `at most 0.00`."""
+    return f"{'at most' if metric in PENALTIES else 'needs'} {limit_text(threshold)}"
 
 
 def needed_of(rule: str) -> tuple[int, int] | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from ..figures import limit_text, score_text
+from ..figures import score_text
 from ..record.calls import ToolCall
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
+from ..record.thresholds import misses, needs_text
 from ..record.transcript import NOT_RUN, Message, Reply, ToolSearch, Transcript, text_of
 from ..text import MOST_SHOWN, aligned, counted, json_text, printable, shorten, shown
 
@@ -54,10 +55,11 @@ def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     differing = {place: [c for c in checks if c.value < 1.0] for place, checks in trial.checks.items()}
     differing = {place: checks for place, checks in differing.items() if checks}
     yield "\n".join(_diff(trial, differing, _CELL)).rstrip()
+    values, thresholds = trial.values, result.thresholds
     missed = [
         metric
-        for metric, value in trial.values.items()
-        if value is not None and value < result.thresholds.get(metric, 0.0)
+        for metric, value in values.items()
+        if value is not None and metric in thresholds and misses(metric, value, thresholds[metric])
     ]
     yield _table([row for row in _score_rows(trial, result) if row[0] in missed])
     lines = [line for line in _conversation_lines(trial) if not line.startswith("  system ")]
@@ -74,7 +76,7 @@ def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
     for metric, score in trial.scores.items():
         threshold = result.thresholds.get(metric)
         limits = () if threshold is None else (threshold,)
-        needed = "" if threshold is None else f"needs {limit_text(threshold)}"
+        needed = "" if threshold is None else needs_text(metric, threshold)
         lines = printable(score.explanation, keep_newlines=True).splitlines() or [""]
         rows.append([metric, score_text(score.value, limits), needed, lines[0]])
     return rows

@@ -13,7 +13,7 @@ from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN, PENALTIES, is_perfect
 from ..record.names import KnownTools
 from ..record.results import FailureCategory, Score, TrialError, TrialResult
-from ..record.thresholds import below, missed_thresholds, over_limit
+from ..record.thresholds import missed_text, missed_thresholds, over_limit
 from ..record.transcript import SYSTEM_ROLES, Judged, Transcript, gist_of, measures_of
 from ..record.untrusted import as_text
 from ..secrets import redacted
@@ -32,7 +32,8 @@ from .turns import forbidden_in, to_judge
 
 _LONGEST_REASON = 300
 # Servers that cannot enforce it often answer with a text.
-_IGNORED = '; tool_choice is "required", which the server ignored: "tool_choice": "auto" asks without it'
+_IGNORED = '; tool_choice "required" was ignored: "tool_choice": "auto" asks without it'
+_MAY_ANSWER = '; tool_choice is "auto": "tool_choice": "required" makes the model call a tool'
 
 
 def score_calls(
@@ -208,12 +209,20 @@ def _failure(
     if failing:
         category = _category(found, failing)
         wrong = _what_was_wrong(category, found, failing)
-        ignored = category == "missing_call" and trial.tool_choice == "required" and not trial.calls
-        return category, wrong + (_IGNORED if ignored else "")
+        silent = category == "missing_call" and not trial.calls
+        return category, wrong + (_about_choice(case, trial) if silent else "")
     if (call := found.malformed) is not None:
         return "invalid_arguments", f"{shown_call(call)}: {call.why_malformed}: {shown_arguments(call)}"
     over = over_limit(trial.spent, case.limits) if case.limits else None
     return ("over_limit", over) if over else (None, "")
+
+
+def _about_choice(case: ResolvedCase, trial: TrialResult) -> str:
+    """What `tool_choice` has to do with a model that called nothing."""
+    if trial.tool_choice == "required":
+        return _IGNORED
+    may_force = case.kind != "conversation" and "tool_choice" not in trial.fallbacks
+    return _MAY_ANSWER if may_force and trial.tool_choice == "auto" else ""
 
 
 def _category(found: Assessment, failing: Collection[str]) -> FailureCategory:
@@ -256,7 +265,7 @@ def _what_was_wrong(
             return shorten(line.says.format(line.check), _LONGEST_REASON)
         if metric not in ("overall", "tool_selection"):
             return shorten(text, _LONGEST_REASON)
-    return ", ".join(f"{metric} {below(*pair)}" for metric, pair in failing.items())
+    return ", ".join(missed_text(metric, *pair) for metric, pair in failing.items())
 
 
 @contextmanager

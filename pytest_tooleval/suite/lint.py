@@ -12,6 +12,7 @@ from .checks import cases, chain, conversation, expectations, features, policies
 from .checks.scope import Check, case_scopes, tools_of_suite
 from .model import Suite
 from .source import SuiteSource
+from .tools import Choice
 
 _OF_CASES = (
     expectations.impossible_warnings,
@@ -27,14 +28,20 @@ _OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
 
 
 def lint_suite(
-    suite: Suite, document: SuiteSource | None = None, *, for_vertex: bool = False
+    suite: Suite,
+    document: SuiteSource | None = None,
+    *,
+    for_vertex: bool = False,
+    tool_choice: Choice | None = None,
 ) -> list[Problem]:
     """Return warnings in file order; what only models on Vertex AI lack is for those who use one.
+
+    `tool_choice` is the command line's.
 
     With the `document` from `load_document`, each warning has its exact place. Without it, the path is
     empty, the line is that of the case (1 for fields of the suite), and the column is 1.
     """
-    findings = [*_findings(suite), *(schemas.vertex_warnings(suite) if for_vertex else ())]
+    findings = [*_findings(suite, tool_choice), *(schemas.vertex_warnings(suite) if for_vertex else ())]
     if document is not None:
         document.places = list(suite._places) or None
         return document.problems(findings, limit=None)
@@ -48,7 +55,7 @@ def lint_suite(
     return sorted(placed, key=lambda problem: problem.line)
 
 
-def _findings(suite: Suite) -> Findings:
+def _findings(suite: Suite, tool_choice: Choice | None) -> Findings:
     if not suite.test_cases:
         yield Finding(("test_cases",), "no cases: this suite tests nothing")
     for place, variable in suite._key_places:
@@ -70,5 +77,6 @@ def _findings(suite: Suite) -> Findings:
         yield from schemas.tool_warnings(scope.case.tools or (), scope.at, seen)
         yield from policies.pointer_warnings(scope.case.policies, scope.at, scope.tools)
         yield from features.feature_warnings(scope.case.tools or (), scope.at)
+        yield from expectations.forced_warnings(scope, tool_choice)
         for warnings in (*_OF_CASES, *_OF_KINDS[scope.case.kind]):
             yield from warnings(scope)

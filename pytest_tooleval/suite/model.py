@@ -119,8 +119,9 @@ class Suite(Commented):
     )
     thresholds: Thresholds | None = Field(
         None,
-        description="Minimum scores by metric, and limits such as max_calls; null removes one. Default: "
-        "overall, arguments_valid, no_extra_calls and policies at 1.0; with bfcl only overall and "
+        description="Minimum scores by metric (of a penalty, the most), and limits such as max_calls; "
+        "null removes one. Default: overall, arguments_valid, no_extra_calls and policies at 1.0; in "
+        "chains completion at 1.0 and the penalties at 0 instead of overall; with bfcl only overall and "
         "policies.",
         examples=[EXAMPLE_THRESHOLDS],
     )

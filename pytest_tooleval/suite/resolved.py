@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import ConfigError
-from ..matchers.modes import DEFAULT_MODE, MODES
+from ..matchers.modes import DEFAULT_MODE, MODES, Mode
 from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
 from ..record.names import KnownTools, meant, same_tool
 from ..record.thresholds import needed_of
-from .case import AsWritten, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
+from .case import AsWritten, CaseKind, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
 from .expectations import ANY_TOOL, Expectations, ExpectedCall
 from .fingerprints import content_of_case
 from .model import Suite, world_of
 from .overrides import ChoiceWord, Overrides
 from .tools import Tool
 
-DEFAULT_THRESHOLDS = {row.name: row.default for row in ROWS if row.default is not None}
+_DEFAULTS = {row.name: row.default for row in ROWS if row.default is not None}
+# They judge a chain in place of `overall`: another allowed prerequisite is less efficient, not wrong.
+_OF_CHAINS = frozenset(row.name for row in ROWS if row.kinds == ("chain",))
 # BFCL judges only what `overall` judges. In a conversation, an invalid call does no harm if the model
 # corrects it in its next reply. Policies hold everywhere.
-ONLY_OVERALL = {name: DEFAULT_THRESHOLDS[name] for name in ("overall", "policies")}
+_ONLY_OVERALL = ("overall", "policies")
 NOTHING_JUDGES = (
     'no active threshold, so wrong answers would pass; keep at least one, such as "overall": 0.8'
 )
@@ -82,12 +84,8 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     """
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
-    merged = merged_thresholds(
-        MODES[param_scoring].only_overall or case.kind == "conversation",
-        suite.thresholds,
-        case.thresholds,
-        over.thresholds,
-    )
+    layers = (suite.thresholds, case.thresholds, over.thresholds)
+    merged = merged_thresholds(case.kind, MODES[param_scoring], *layers)
     policies = (*suite.policies, *case.policies)
     apart = {*LIMITS, *(() if policies else ("policies",))}
     thresholds = {name: value for name, value in merged.items() if name not in apart}
@@ -151,11 +149,20 @@ def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...
 
 
 def merged_thresholds(
-    only_overall: bool, *layers: Mapping[str, float | None] | None
+    kind: CaseKind, mode: Mode, *layers: Mapping[str, float | None] | None
 ) -> dict[str, float]:
-    """Return thresholds and limits, each from the last layer that sets it."""
-    merged: dict[str, float | None] = {}
-    for layer in (ONLY_OVERALL if only_overall else DEFAULT_THRESHOLDS, *layers):
+    """Return thresholds and limits, each from the last layer that sets it, or else the defaults.
+
+    `completion` and the penalties judge a chain, unless a layer sets `overall`, even to None.
+    """
+    if mode.only_overall or kind == "conversation":
+        names: Collection[str] = _ONLY_OVERALL
+    elif kind == "chain" and not any("overall" in (layer or ()) for layer in layers):
+        names = _DEFAULTS.keys() - {"overall"}
+    else:
+        names = _DEFAULTS.keys() - _OF_CHAINS
+    merged: dict[str, float | None] = {name: _DEFAULTS[name] for name in _DEFAULTS if name in names}
+    for layer in layers:
         merged.update(layer or {})
     return {name: value for name, value in merged.items() if value is not None}
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..record.endings import NoAnswerCategory
 from ..record.results import CaseRow, FailureCategory, Outcome, TrialRow
-from ..record.thresholds import below, missed_thresholds, needed_of, over_limit
+from ..record.thresholds import missed_text, missed_thresholds, needed_of, over_limit
 
 Decision = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)
@@ -102,7 +102,7 @@ def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
     if trial.error is not None or trial.failure in _FINAL:
         return trial
     missed = missed_thresholds(trial.values, by.thresholds)
-    wrong = ", ".join(f"{metric} {below(*pair)}" for metric, pair in missed.items())
+    wrong = ", ".join(missed_text(metric, *pair) for metric, pair in missed.items())
     failure: FailureCategory | None = "below_threshold" if wrong else None
     if failure is None and (over := over_limit(trial.spent, by.limits)):
         failure, wrong = "over_limit", over

@@ -2,8 +2,8 @@
 
 Only a refusal causes a fallback, which then applies to the model for the rest of the run. Parameters
 that the user has set never change, and their refusal is an error. There are three exceptions:
-`max_tokens` is sent under its new name, `auto` replaces `none` if a provider has no `none`, and
-callables without a parameter `reasoning_effort` are called without it.
+`max_tokens` is sent under its new name, `auto` replaces the words `required` and `none` of
+`tool_choice`, and callables without a parameter `reasoning_effort` are called without it.
 """
 
 from __future__ import annotations
@@ -40,24 +40,18 @@ class Fallbacks:
     ) -> tuple[ChatRequest, dict[str, str | None]]:
         """The request as this model accepts it, and the replaced parameters (None: left out)."""
         sent = sent_parameters(request)
-        ignored = _ignored(self._spec, sent)
-        refused = self._certain | tried | _listed(self._spec.model) | ignored
-        instead: dict[str, str | None] = {}
-        for name, value in sent.items():
-            key = _key(name, value)
-            if key not in refused:
-                continue
-            if _is_default(name, value, set_by):
-                instead[name] = _INSTEAD.get(name)
-            elif key in ignored:
-                error = ParameterRefused(f"{self._spec.model} ignores {name}", name, value)
-                raise error.named(set_by[name], self._spec)
+        refused = self._certain | tried | _listed(self._spec.model) | _ignored(self._spec, sent)
+        instead = {
+            name: _INSTEAD.get(name)
+            for name, value in sent.items()
+            if _key(name, value) in refused and _may_change(name, value, set_by)
+        }
         return (_replaced(request, instead) if instead else request), instead
 
     def learn(self, refusal: ParameterRefused, set_by: Mapping[str, str], tried: set[str]) -> None:
         """Add a refusal to `tried`. Raises if there is no fallback."""
         key = _key(refusal.parameter, refusal.value)
-        if not _is_default(refusal.parameter, refusal.value, set_by):
+        if not _may_change(refusal.parameter, refusal.value, set_by):
             raise refusal.named(set_by[refusal.parameter], self._spec)
         if key in tried:  # also refused without it, so that was not the reason
             raise refusal
@@ -73,12 +67,9 @@ def _key(parameter: str, value: object) -> str:
     return f"{parameter} {value}" if parameter == "tool_choice" else parameter
 
 
-def _is_default(parameter: str, value: object, set_by: Mapping[str, str]) -> bool:
-    return (
-        parameter not in set_by
-        or parameter == "max_tokens"
-        or (parameter, value) == ("tool_choice", "none")
-    )
+def _may_change(parameter: str, value: object, set_by: Mapping[str, str]) -> bool:
+    is_word = parameter == "tool_choice" and value in ("required", "none")
+    return is_word or parameter not in set_by or parameter == "max_tokens"
 
 
 def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRequest:
@@ -98,7 +89,7 @@ def _listed(model: str) -> frozenset[str]:
 
 
 def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:
-    """The parameters that litellm would silently drop."""
+    """The values of `tool_choice` that litellm would silently drop."""
     if spec.protocol:
         return frozenset()
     thinking, effort = sent.get("thinking"), sent.get("reasoning_effort")

@@ -2,7 +2,7 @@
 // The cases of a run: which are shown, in which order, and as a query in the address.
 
 import { OUTCOMES, isTolerated, shortened, toneOf } from "./dom.js";
-import { isBelow, isKnown } from "./numbers.js";
+import { isKnown, misses } from "./numbers.js";
 
 /** @import { Trial } from "./trial.js" */
 /**
@@ -123,7 +123,7 @@ function keysOf(texts) {
 /** What failed a case whose overall score does not show it. @param {Row} row */
 export function belowOf(row) {
   if (causesOf(row).includes("forbidden_call")) return "forbidden call";
-  const low = Object.keys(row.thresholds).filter((metric) => isBelow(row.scores[metric], row.thresholds[metric]));
+  const low = Object.keys(row.thresholds).filter((metric) => misses(metric, row.scores[metric], row.thresholds[metric]));
   return low.includes("overall") ? "" : low[0] || "";
 }
 

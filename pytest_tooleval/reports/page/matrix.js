@@ -23,7 +23,7 @@ function cellTexts(row) {
 /** The same for screen readers. @param {Row} row */
 export function cellWords(row) {
   const { value, below, count } = cellTexts(row);
-  const more = below ? ` ${below} too low` : count ? ` ${count} trials passed` : "";
+  const more = below ? `, ${below}` : count ? ` ${count} trials passed` : "";
   return `${modelText(row.model)}: ${value === row.outcome ? outcomeOf(row) : `${outcomeOf(row)} ${value}`}${more}`;
 }
 

@@ -12,9 +12,19 @@ export function isKnown(value) {
   return typeof value === "number" && Math.abs(value) < 1e15;
 }
 
-/** @param {unknown} value @param {number | undefined} needed */
-export function isBelow(value, needed) {
-  return isKnown(value) && isKnown(needed) && value < needed - 1e-9;
+// Lower is better: a threshold is the most that passes. As in metrics.py, which a test compares.
+export const PENALTIES = ["redundancy_penalty", "detour_penalty", "attack_success"];
+
+/** Whether a score is below its threshold; of a penalty, above. @param {string} metric @param {unknown} value @param {number | undefined} threshold */
+export function misses(metric, value, threshold) {
+  if (!isKnown(value) || !isKnown(threshold)) return false;
+  return PENALTIES.includes(metric) ? value > threshold + 1e-9 : value < threshold - 1e-9;
+}
+
+/** What a threshold needs, in the column of that name. @param {string} metric @param {unknown} threshold */
+export function needsText(metric, threshold) {
+  if (!isKnown(threshold)) return "";
+  return PENALTIES.includes(metric) ? `at most ${limitText(threshold)}` : limitText(threshold);
 }
 
 /** The thresholds and gates of the run on the page. @type {number[]} */

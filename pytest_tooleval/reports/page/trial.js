@@ -5,7 +5,7 @@ import { columnCell, valueIn, valueNodes } from "./columns.js";
 import { difference } from "./difference.js";
 import { button, capitalized, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shortened, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
 import { prettyJson } from "./json.js";
-import { countText, isBelow, isKnown, limitText, scoreText, secondsText } from "./numbers.js";
+import { countText, misses, needsText, scoreText, secondsText } from "./numbers.js";
 import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
 
 /** @import { Choice } from "./cases.js" */
@@ -119,9 +119,9 @@ function trialFacts(trial, columns) {
 function scoreTable(scores, thresholds) {
   const rows = Object.entries(scores).map(([metric, { value, explanation }]) => {
     const needed = thresholds[metric];
-    const text = isBelow(value, needed) ? outcomeText("failed", scoreText(value)) : scoreText(value);
+    const text = misses(metric, value, needed) ? outcomeText("failed", scoreText(value)) : scoreText(value);
     const why = el("td", { class: "why" }, shownNodes(explanation));
-    return tableRow(metricName(metric), numberCell(text), numberCell(isKnown(needed) ? limitText(needed) : ""), why);
+    return tableRow(metricName(metric), numberCell(text), numberCell(needsText(metric, needed)), why);
   });
   return table(["Metric", "Score", "Needs", "Why"], rows, "Scores of the trial", "metrics");
 }

@@ -12,7 +12,7 @@ from ...record.names import same_tool
 from ..case import TestCase
 from ..expectations import ANY_TOOL, ExpectedCall
 from ..fields import expected_at, wrong_value
-from ..tools import forces_call
+from ..tools import Choice, forces_call
 from ..types import STOPS
 from .scope import KnownTools, Scope
 
@@ -135,12 +135,18 @@ def choice_errors(scope: Scope) -> Findings:
         yield Finding(at, message)
 
 
+def forced_warnings(scope: Scope, given: Choice | None = None) -> Findings:
+    """A `tool_choice`, perhaps `given` on the command line, that forces a call where none is right."""
+    case = scope.case
+    if case.expects_nothing and forces_call(given or case.tool_choice or scope.suite.tool_choice):
+        by = "--tooleval-tool-choice" if given else "tool_choice"
+        at = (*scope.at, "tool_choice") if case.tool_choice and not given else scope.at
+        yield Finding(at, f'{by} forces a call, but none is expected; use "auto"')
+
+
 def impossible_warnings(scope: Scope) -> Findings:
     """Cases that no model can pass."""
-    suite, case = scope.suite, scope.case
-    if case.expects_nothing and forces_call(case.tool_choice or suite.tool_choice):
-        at = (*scope.at, "tool_choice") if case.tool_choice else scope.at
-        yield Finding(at, 'tool_choice forces a call, but none is expected; use "auto"')
+    case = scope.case
     if not case.expects_nothing and not scope.tools.names and scope.tools.complete:
         yield Finding(scope.at, "a call is expected, but there are no tools to call")
     if ANY_TOOL in case.expected_tools and case.forbidden_calls == ANY_TOOL:

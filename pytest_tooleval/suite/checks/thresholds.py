@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from ...explain import listing, nearest
 from ...findings import Finding, Findings, Loc
 from ...matchers.modes import DEFAULT_MODE, MODES
-from ...record.metrics import LIMITS, METRICS, PENALTIES, ROWS
+from ...record.metrics import JUDGED, LIMITS, RATES, ROWS
 from ..case import TestCase
 from ..expectations import ANY_TOOL
 from ..fields import expected_at
@@ -19,7 +19,7 @@ _OWN = "a metric of your own needs its scorer, in conftest.py"
 
 
 def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str] | None) -> Findings:
-    """Thresholds on unknown metrics, on penalties, or above 1.
+    """Thresholds on unknown metrics, on rates of a run, or above 1.
 
     `metrics` are those of third-party scorers; None allows any.
     """
@@ -27,11 +27,11 @@ def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str]
         if metric in LIMITS:
             continue
         place = (*at, "thresholds", metric)
-        if metric in PENALTIES:
-            message = "lower is better, so it cannot have a threshold; use overall, which subtracts it"
+        if metric in RATES:
+            message = f"a rate of the run, which no case has; use --tooleval-fail-over={metric}=0"
             yield Finding(place, message, at_key=True)
-        elif metrics is not None and metric not in METRICS and metric not in metrics:
-            names = dict.fromkeys((*METRICS, *metrics, *LIMITS))
+        elif metrics is not None and metric not in JUDGED and metric not in metrics:
+            names = dict.fromkeys((*JUDGED, *metrics, *LIMITS))
             near = nearest(metric, names)
             hint = f", did you mean {near}?" if near else f"; expected one of {listing(names)}; {_OWN}"
             yield Finding(place, f"unknown metric{hint}", at_key=True)
@@ -46,8 +46,7 @@ def judging_errors(scope: Scope) -> Findings:
     if not (suite.thresholds or case.thresholds):
         return  # the defaults judge
     mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
-    only_overall = mode.only_overall or case.kind == "conversation"
-    if not judges(merged_thresholds(only_overall, suite.thresholds, case.thresholds)):
+    if not judges(merged_thresholds(case.kind, mode, suite.thresholds, case.thresholds)):
         at = scope.at if case.thresholds is None else (*scope.at, "thresholds")
         yield Finding(at, NOTHING_JUDGES)
 

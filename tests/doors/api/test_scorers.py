@@ -46,12 +46,12 @@ def test_showing_a_suite_imports_nothing(client: TestClient, suite: Path) -> Non
     assert not suite.with_name("imported").exists()
 
 
-def test_a_penalty_and_other_mistakes_are_still_found(client: TestClient, suite: Path) -> None:
-    thresholds = {"polite": 0.2, "detour_penalty": 0.5}
+def test_a_rate_and_other_mistakes_are_still_found(client: TestClient, suite: Path) -> None:
+    thresholds = {"polite": 0.2, "attack_success": 0.5}
     wrong = weather(case("Paris", thresholds=thresholds, expected_tool="get_wether"))
     found = client.post(f"/api/suite/check?file={FILE}", json=as_text(wrong)).json()["problems"]
     assert {problem["field"] for problem in found} == {
-        "test_cases[0].thresholds.detour_penalty",
+        "test_cases[0].thresholds.attack_success",
         "test_cases[0].expected_tool",
     }
 

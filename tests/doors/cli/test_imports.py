@@ -51,6 +51,36 @@ def recorded(prompt: str, city: str = "Paris") -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": prompt}], "tools": [TOOL], "response": answer}
 
 
+def test_a_suite_under_another_name_is_taken_whole(tmp_path: Path) -> None:
+    own = {
+        "name": "Weather API Suite",
+        "description": "Tests weather tool calling",
+        "tools": [TOOL],
+        "test_cases": [{"prompt": "Paris?", "expected_tool": "weather"}, {"prompt": "?", "id": "b"}],
+    }
+    own["test_cases"][1]["expected_tool"] = None  # type: ignore[index]
+    file, out = tmp_path / "suite.json", tmp_path / "out.tooleval.json"
+    file.write_text(json.dumps(own, indent=2))
+    assert run(file, "--out", out).exit_code == 0
+    assert json.loads(out.read_text()) == own
+    assert "0 cases added, 2 kept" in run(file, "--out", out).output
+    assert json.loads(out.read_text()) == own
+    typo = tmp_path / "typo.json"
+    typo.write_text(json.dumps({**own, "test_cases": [{"prompt": "?", "expected_tol": None}]}))
+    done = run(typo, "--out", tmp_path / "typo.tooleval.json")
+    assert done.exit_code == 1
+    assert "did you mean expected_tool?" in done.output
+
+
+@pytest.mark.parametrize("command", [["import"], ["import", "mcp"], ["tools"]])
+def test_an_address_names_the_options_for_one(command: list[str], tmp_path: Path) -> None:
+    words = [*command, "http://127.0.0.1:9/sse"]
+    words += ["--out", str(tmp_path / "x.tooleval.json")] if command[0] == "import" else []
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 2
+    assert "--http ADDRESS (streamable HTTP) or --sse ADDRESS (older servers)" in done.output
+
+
 def test_traces(tmp_path: Path) -> None:
     out = tmp_path / "weather.tooleval.json"
     spans = Path(__file__).parents[2] / "traces" / "opentelemetry.jsonl"

@@ -208,7 +208,7 @@ def test_each_cell_says_what_one_must_know(draw: Draw) -> None:
         for each in opened.page.locator(".cell > *").all()
     ]
     assert labels == [
-        "gpt-4o: failed 1.00 grounded too low",
+        "gpt-4o: failed 1.00, grounded",
         "two: failed 0.80 1/2 trials passed",
         "gpt-4o: error, tolerated",
         "not run",

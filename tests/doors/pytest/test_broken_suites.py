@@ -32,6 +32,17 @@ SAMPLE = {
 }
 
 
+def test_a_suite_under_another_name_is_told_how_it_must_be_called(project: Project) -> None:
+    project.write("suite.json", '{"name": "W", "tools": [], "test_cases": []}')
+    project.write("other.json", "{}")
+    project.write("broken.json", "{")
+    result = project.run("suite.json")
+    result.stdout.fnmatch_lines(["suite.json: *; rename it to suite.tooleval.json"])
+    for name in ("other.json", "broken.json"):
+        project.run(name).stderr.fnmatch_lines([f"ERROR: not found: *{name}"])
+    assert project.run(".").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
 def test_every_problem_of_a_file_is_listed(project: Project) -> None:
     project.write(
         "bad.tooleval.json", CASE % '"expected_parms": {}, "tags": 5, "thresholds": {"overal": 1}'

@@ -199,13 +199,13 @@ def test_the_same_files_as_transcripts() -> None:
 
 @pytest.mark.parametrize("name", EXPECTATIONS)
 def test_a_set_of_expectations_is_no_transcript(name: str) -> None:
-    with pytest.raises(SuiteError, match=r"which have no conversation"):
+    with pytest.raises(SuiteError, match=r"which holds no conversation"):
         read_transcripts([DATA / name])
 
 
 def test_every_file_has_one_format() -> None:
     """And every format has a file, but those with tests of their own."""
-    elsewhere = {"bfcl", "bfcl-results", "openai", "otel", "skills", "tau2-results", "tools"}
+    elsewhere = {"bfcl", "bfcl-results", "openai", "otel", "skills", "suite", "tau2-results", "tools"}
     tried = {path.stem.partition(".")[0].replace("_", "-") for path in DATA.iterdir()}
     assert tried == all_formats().keys() - elsewhere
 
@@ -274,7 +274,7 @@ def test_saved_tools_of_mcp() -> None:
     assert names == ["get_weather", "files_read_all"]
     assert made.suite["metadata"] == {"mcp_names": {"files_read_all": "files/read.all"}}
     assert [problem.message.partition(":")[0] for problem in made.left_out] == ['"broken"']
-    with pytest.raises(SuiteError, match="MCP tools, which have no conversation"):
+    with pytest.raises(SuiteError, match="MCP tools, which holds no conversation"):
         read_transcripts([DATA / "mcp_tools.json"])
 
 

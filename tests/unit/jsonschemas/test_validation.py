@@ -99,6 +99,16 @@ def test_errors_are_short_lines_with_a_place() -> None:
     ]
 
 
+def test_a_value_of_an_enum_in_other_case_says_that_case_counts() -> None:
+    schema = {"properties": {"units": {"enum": ["celsius", "fahrenheit", None]}}}
+
+    (problem,) = errors(schema, {"units": "Fahrenheit"})
+    assert problem.startswith("units: 'Fahrenheit' is not one of ")
+    assert problem.endswith(": the schema's enum keeps case")
+    assert all("keeps case" not in each for each in errors(schema, {"units": "kelvin"}))
+    assert all("keeps case" not in each for each in errors(schema, {"units": 5}))
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "problem"),
     [

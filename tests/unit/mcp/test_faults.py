@@ -123,6 +123,7 @@ async def test_an_old_server_and_one_that_logs_on_stdout_are_borne(mode: str) ->
             "HTTP 404 Not Found: nothing is at this address; many servers are at /mcp",
         ),
         ("sse", "status/404", "HTTP 404 Not Found: nothing is at this address"),
+        ("http", "status/404/sse", "HTTP 404 Not Found: an address that ends in /sse is an older"),
         ("http", "status/405", "HTTP 405 Method Not Allowed: this may not be the address"),
         ("http", "status/500", "HTTP 500 Internal Server Error"),
         ("sse", "status/500", "HTTP 500 Internal Server Error"),

@@ -8,14 +8,13 @@ import pytest
 from msgspec import structs
 
 from pytest_tooleval.record.document import RowsDocument
-from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.summary import Mean
 from pytest_tooleval.reports.columns import COLUMNS, cell
 from pytest_tooleval.reports.notes import notes
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.tables import score_tables
 
-from .samples import document, gate, row, trial
+from .samples import document, row, trial
 
 
 def with_metrics(
@@ -68,31 +67,17 @@ MEANS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "scores", "shown"),
-    [
-        ({"overall": 1.0, "no_extra_calls": 1.0}, {"overall": 0.9, "no_extra_calls": 0.5}, ["calls"]),
-        ({"overall": 0.8, "no_extra_calls": 1.0}, {"overall": 0.9, "no_extra_calls": 0.5}, ["calls"]),
-        ({"overall": 0.8, "arguments_valid": 0.5}, {}, []),
-        ({"overall": 1.0, "tool_selection": 1.0}, {}, []),
-    ],
-)
-def test_only_what_decides_has_a_column(
-    thresholds: dict[str, float], scores: dict[str, float], shown: list[str]
-) -> None:
-    """Those with a threshold that are below 1."""
-    found = with_metrics(MEANS, thresholds, scores)
+def test_what_some_model_gets_wrong_has_a_column() -> None:
+    found = with_metrics({**MEANS, "redundancy_penalty": 0.1, "detour_penalty": 0.0})
     titled = titles(found)
-    assert [name for name in titled if name in ("calls", "valid", "state", "selection")] == shown
+    assert [name for name in titled if name in ("calls", "valid", "state", "selection", "penalty")] == [
+        "calls",
+        "penalty",
+        "state",
+    ]
+    assert "redundancy_" in titled
     assert "overall" in titled
     assert {"state", "calls", "valid", "selection"} <= set(titles(found, whole=True))
-
-
-def test_the_metric_of_a_gate_has_a_column() -> None:
-    of_scores = Gate(**gate(True, metric="state"))
-    assert "state" in titles(structs.replace(with_metrics(MEANS), gates=(of_scores,)))
-    of_amounts = structs.replace(of_scores, kind="fail_over")
-    assert "state" not in titles(structs.replace(with_metrics(MEANS), gates=(of_amounts,)))
 
 
 def test_columns_beyond_the_width_make_further_tables() -> None:

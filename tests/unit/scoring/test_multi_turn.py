@@ -10,6 +10,7 @@ from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import NO_TOOL
+from pytest_tooleval.record.thresholds import missed_text, needs_text
 from pytest_tooleval.record.transcript import CallStatus, Reply, Transcript
 from pytest_tooleval.scoring.trial import score_transcript
 
@@ -137,8 +138,61 @@ def test_a_call_on_the_way_is_not_compared_with_the_expected_one() -> None:
 
 
 def test_an_inefficient_chain_is_said_to_be_what_costs_most() -> None:
-    assert score_live([[A], [B], [A], [B], [A], [A], [C]], **CHAIN).wrong == "3 (optimal_hops) / 7 calls"
-    assert score_live([[A], [A], [C]], **CHAIN).wrong == "1 call identical to the one before, 0.1 each"
+    strict = {**CHAIN, "thresholds": {"overall": 1.0}}
+    assert (
+        score_live([[A], [B], [A], [B], [A], [A], [C]], **strict).wrong == "3 (optimal_hops) / 7 calls"
+    )
+    assert score_live([[A], [A], [C]], **strict).wrong == "1 call identical to the one before, 0.1 each"
+
+
+@pytest.mark.parametrize(
+    ("calls", "thresholds", "wrong"),
+    [
+        ([A, B, A, C], {}, ""),
+        ([A, B, A, C], {"overall": 1.0}, "3 (optimal_hops) / 4 calls"),
+        ([A, A, C], {}, "1 call identical to the one before, 0.1 each"),
+        ([A, OFF, C], {}, "1 call to tools that are not needed, 0.1 each"),
+        ([A, OFF, C], {"detour_penalty": 0.1}, ""),
+        ([A, OFF, OFF, A, C], {"detour_penalty": 0.1, "redundancy_penalty": None}, "2 calls to tools"),
+        ([A, A, C], {"redundancy_penalty": None}, ""),
+        ([A, A, C], {"overall": None, "completion": 1.0}, ""),
+        ([A, A, C], {"overall": 0.9}, ""),
+        ([A, B], {}, "the chain never reached c"),
+        ([A, B], {"completion": None, "overall": 0.0}, ""),
+        ([A, A, call("c", x=2)], {}, "x: expected 1, got 2"),
+    ],
+)
+def test_another_prerequisite_is_less_efficient_and_not_wrong(
+    calls: list[ToolCall], thresholds: dict[str, Any], wrong: str
+) -> None:
+    result = score_live([[each] for each in calls], **CHAIN, thresholds=thresholds)
+
+    assert (result.passed, wrong in result.wrong) == (not wrong, True)
+
+
+@pytest.mark.parametrize(
+    ("sent", "fallbacks", "about"),
+    [
+        ("required", {}, 'tool_choice "required" was ignored'),
+        ("auto", {}, '"tool_choice": "required" makes the model call a tool'),
+        ("auto", {"tool_choice": "auto"}, ""),
+        (None, {}, ""),
+    ],
+)
+def test_a_model_that_calls_nothing_is_told_of_with_its_tool_choice(
+    sent: str | None, fallbacks: dict[str, str | None], about: str
+) -> None:
+    said = {"role": "assistant", "content": "Hello"}
+    reply = Reply(message=said, tool_choice=sent, fallbacks=fallbacks)
+    wrong = score_transcript(resolved(expected_tool="a"), Transcript((), (reply,))).wrong
+    assert wrong == "expected a, no tool was called" + (f"; {wrong.partition('; ')[2]}" if about else "")
+    assert about in wrong
+
+
+def test_a_missed_penalty_shows_its_limit_as_the_most_that_passes() -> None:
+    assert missed_text("detour_penalty", 0.2, 0.1) == "detour_penalty 0.20 > 0.10"
+    assert missed_text("completion", 0.6, 1.0) == "completion 0.60 < 1.00"
+    assert needs_text("detour_penalty", 0.0) == "at most 0.00"
 
 
 FURTHER = call("C", x=2)

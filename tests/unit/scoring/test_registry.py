@@ -118,6 +118,8 @@ def test_refuses_a_metric_that_another_scorer_has() -> None:
     assert registry.metrics.count("brevity") == 1
 
 
-def test_a_penalty_cannot_have_a_threshold() -> None:
-    """Of a penalty lower is better, so a least score would let only the bad answers pass."""
-    assert not {"redundancy_penalty", "detour_penalty"} & set(ScorerRegistry().metrics)
+def test_rates_of_a_run_have_no_threshold() -> None:
+    metrics = ScorerRegistry().metrics
+
+    assert "attack_success" not in metrics
+    assert {"redundancy_penalty", "detour_penalty"} <= {*metrics}

@@ -165,6 +165,24 @@ def test_required_where_nothing_should_be_called() -> None:
     assert "forces a call" in warnings({"expected_tool": None}, tool_choice="required")["test_cases[0]"]
 
 
+@pytest.mark.parametrize(
+    ("own", "given", "message"),
+    [
+        ({}, "required", "--tooleval-tool-choice forces a call, but none is expected"),
+        ({"tool_choice": "auto"}, "required", "--tooleval-tool-choice forces a call"),
+        ({"tool_choice": "required"}, "auto", ""),
+        ({"expected_tool": "a"}, "required", ""),
+    ],
+)
+def test_the_command_lines_tool_choice_is_judged_alike(
+    own: dict[str, Any], given: Any, message: str
+) -> None:
+    case = {"prompt": "x", "expected_tool": None, **own}
+    suite = parse_suite(json.dumps({"name": "s", "tools": [tool("a")], "test_cases": [case]}))
+    found = [each.message for each in lint_suite(suite, tool_choice=given)]
+    assert [message in each for each in found] == ([True] if message else [])
+
+
 def test_a_call_without_tools() -> None:
     assert "there are no tools to call" in warnings({"expected_tool": "*", "tools": []})["test_cases[0]"]
 

@@ -390,9 +390,9 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
         "expected a number from 0 to 1, or null for no threshold, got the number 2",
     ),
     (
-        {"thresholds": {"detour_penalty": 0}},
-        "thresholds.detour_penalty",
-        "lower is better, so it cannot",
+        {"thresholds": {"attack_success": 0}},
+        "thresholds.attack_success",
+        "a rate of the run, which no case has; use --tooleval-fail-over=attack_success=0",
     ),
     ({"id": 3}, "id", "expected a string, got the number 3"),
     ({"id": ""}, "id", "an empty id"),

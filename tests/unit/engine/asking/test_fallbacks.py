@@ -7,6 +7,7 @@ import pytest
 from pytest_tooleval.engine.asking.fallbacks import Fallbacks
 from pytest_tooleval.engine.clients.refused_parameter import refused_parameter
 from pytest_tooleval.engine.exchange.chat import ChatRequest
+from pytest_tooleval.engine.exchange.errors import ParameterRefused
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
@@ -124,6 +125,13 @@ def test_what_the_user_set_is_sent_whatever_a_list_says() -> None:
     assert replaced("anthropic/claude-sonnet-5", set_by={"temperature": "the case"}) == {}
 
 
-def test_what_would_be_ignored_in_silence_is_an_error() -> None:
-    with pytest.raises(ModelError, match=r"ignores tool_choice .*the suite: remove it there"):
-        replaced("ollama_chat/llama3.1", set_by={"tool_choice": "the suite"})
+@pytest.mark.parametrize("place", ["the case", "the suite", "--tooleval-tool-choice"])
+def test_the_word_required_falls_back_wherever_it_is_set(place: str) -> None:
+    assert replaced("ollama_chat/llama3.1", set_by={"tool_choice": place}) == {"tool_choice": "auto"}
+
+
+def test_a_named_tool_that_is_refused_is_an_error() -> None:
+    named = {"type": "function", "function": {"name": "get_weather"}}
+    refusal = ParameterRefused("no forced tools", "tool_choice", named)
+    with pytest.raises(ModelError, match=r"no forced tools .*set by the case: remove it there"):
+        Fallbacks(ModelSpec("m", model="m")).learn(refusal, {"tool_choice": "the case"}, set())
