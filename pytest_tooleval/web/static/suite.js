@@ -18,7 +18,7 @@ const VIEWS = ["form", "both", "json"];
 const NARROW = "(max-width: 1099px)";
 const LONG = 300_000;
 const MOST_LISTED = 50;
-const MOST_MUTATED = 500; // cases; more take the server too long
+const SLOW = 2000; // milliseconds until it is said that the mutation score is being computed
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, isGone }) {
@@ -47,7 +47,8 @@ class Editor {
     /** @type {Problem[]} */
     this.warnings = [];
     this.checks = 0;
-    this.mutations = 0;
+    /** Ends the computation of a mutation score. */
+    this.stopMutating = () => {};
     this.isSaving = false;
     this.title = el("bdi", {});
     this.state = el("span", { class: "state", role: "status" });
@@ -88,6 +89,7 @@ class Editor {
 
   leave() {
     document.removeEventListener("keydown", this.onKey);
+    this.stopMutating();
     this.json.remove();
     this.checking.stop();
     this.showingJson.stop();
@@ -216,17 +218,32 @@ class Editor {
 
   /** The mutation score of the saved file, if it has no problems. */
   async mutate() {
-    this.mutations += 1;
-    const asked = this.mutations;
+    this.stopMutating();
     this.mutation.replaceChildren();
     const cases = this.data?.test_cases?.length ?? 0;
     // The tools of a server are unknown here.
-    if (this.problems.length || this.data?.tools_from || cases === 0 || cases > MOST_MUTATED) return;
-    const found = await call("GET", suitePath(this.file, "/mutation")).catch(() => null);
-    if (asked !== this.mutations) return;
-    const score = found && found.score !== null ? `Mutation score ${scoreText(found.score)}` : "No mutation score";
-    const passing = found && found.survivors ? `: ${found.survivors} of ${plural(found.mutants, "wrong answer")} would pass` : "";
-    if (!found || (found.score === null && !found.gaps.length)) return;
+    if (this.problems.length || this.data?.tools_from || cases === 0) return;
+    const mutating = new AbortController();
+    this.stopMutating = () => mutating.abort();
+    const stop = button("Stop", () => {
+      mutating.abort();
+      this.mutation.replaceChildren();
+    });
+    const slow = setTimeout(() => this.mutation.replaceChildren(el("p", {}, "Computing the mutation score\u2026 ", stop)), SLOW);
+    const { signal } = mutating;
+    const found = await call("GET", suitePath(this.file, "/mutation"), { signal }).catch((error) => ({ error }));
+    clearTimeout(slow);
+    if (signal.aborted) return;
+    this.mutation.replaceChildren();
+    if (found?.error) return;
+    if (found === null) {
+      const words = "Computing the mutation score takes too long here. It has no time limit with ";
+      this.mutation.replaceChildren(el("p", {}, words, el("code", {}, "tooleval mutate"), "."));
+      return;
+    }
+    const score = found.score !== null ? `Mutation score ${scoreText(found.score)}` : "No mutation score";
+    const passing = found.survivors ? `: ${found.survivors} of ${plural(found.mutants, "wrong answer")} would pass` : "";
+    if (found.score === null && !found.gaps.length) return;
     if (found.gaps.length) this.mutation.replaceChildren(this.list("warning", score + passing, found.gaps, false));
     else this.mutation.replaceChildren(el("p", {}, outcomeText("passed", `${score}: all ${plural(found.mutants, "wrong answer")} would fail`)));
   }
