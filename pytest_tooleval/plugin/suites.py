@@ -28,7 +28,7 @@ from ..suite.load import load_suite
 from ..suite.model import Suite
 from ..suite.overrides import ChoiceWord, Overrides
 from ..suite.resolved import resolve
-from ..suite.source import decode_bytes, read_document
+from ..suite.source import SuiteSource, decode_bytes, read_document
 from ..text import printable
 from .settings import config_tables
 
@@ -37,11 +37,16 @@ NO_MODEL = ModelSpec("")
 
 
 class SuiteWarnings:
-    """Warns about the same problems as `tooleval validate`: once per file, at a case concerned."""
+    """Warns about the same problems as `tooleval validate`.
+
+    Of what it reads in a file, once, at a case concerned; of what a world answers to a case's expected
+    calls, at that case, if no other has said the same.
+    """
 
     def __init__(self, overrides: Overrides) -> None:
         self._tool_choice = overrides.tool_choice
         self._problems: dict[Path, list[Problem]] = {}
+        self._said: set[tuple[Path, str]] = set()
 
     def before(self, path: Path, suite: Suite, id: str) -> None:
         """Called before the case with this id runs. Warn if a problem concerns it or the suite."""
@@ -51,10 +56,17 @@ class SuiteWarnings:
         own = next((each for each in problems if _concerns(each, suite, id)), None)
         if own is not None:
             self._problems[path] = []
-            others = len(problems) - 1
-            more = f" (tooleval validate shows {others} more)" if others else ""
-            field = _CASE.sub(lambda _: f"{id}: ", own.field).removesuffix(": ")
-            _warn(path, f"{field}: {own.message}{more}", own.line)
+            _warn_of(path, own, id, len(problems) - 1)
+        found = [each for each in _rehearsed(path, suite, id) if (path, each.message) not in self._said]
+        self._said |= {(path, each.message) for each in found}
+        if found:
+            _warn_of(path, found[0], id, len(found) - 1)
+
+
+def _warn_of(path: Path, problem: Problem, id: str, others: int) -> None:
+    more = f" (tooleval validate shows {others} more)" if others else ""
+    field = _CASE.sub(lambda _: f"{id}: ", problem.field).removesuffix(": ")
+    _warn(path, f"{field}: {problem.message}{more}", problem.line)
 
 
 # The prefix of a case's fields, which is replaced by its id.
@@ -72,8 +84,23 @@ def _problems(path: Path, suite: Suite, tool_choice: ChoiceWord | None) -> list[
 
     if not lint_suite(suite, tool_choice=tool_choice):
         return []
-    document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
-    return lint_suite(suite, document, tool_choice=tool_choice)
+    return lint_suite(suite, _document(path), tool_choice=tool_choice)
+
+
+def _rehearsed(path: Path, suite: Suite, id: str) -> list[Problem]:
+    from ..scoring.rehearsal import hidden_changes, rehearse
+
+    cases = [index for index, case in enumerate(suite.test_cases) if case.id == id]
+    found = [*rehearse(suite, cases), *hidden_changes(suite, cases)]
+    if not found:
+        return []
+    document = _document(path)
+    document.places = [suite.place_of(index) for index in range(len(suite.test_cases))]
+    return document.problems(found, limit=None)
+
+
+def _document(path: Path) -> SuiteSource:
+    return read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
 
 
 def _warn(path: Path, text: str, line: int = 1) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -17,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Problem, SuiteError, os_reason
+from ..findings import Finding
 from ..project.root import Project
+from ..scoring.rehearsal import hidden_changes, rehearse
 from ..suite.discovery import SUITE_ENDING, UNSEARCHED, is_searched
 from ..suite.drafts import DRAFT
 from ..suite.fingerprints import content_of_bytes
@@ -33,6 +36,7 @@ from .responses import ApiError, field_error
 from .suite_worlds import untrusted_worlds, worlds_of
 
 _MAX_SUMMARIES = 2000
+_REHEARSAL_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ class SuiteFolder:
         }
 
     def examine(self, content: str | bytes, file: str, *, lint: bool = False) -> Examined:
-        """Read the content of a file as a suite; `lint` adds warnings."""
+        """Read the content of a file as a suite; `lint` adds what `tooleval validate` says of it."""
         # Showing a suite runs none of the project's code except its worlds, for their tools. If a
         # conftest file registers scorers, any metric is accepted; pytest checks them.
         metrics = None if self._has_scorers(file) else ()
@@ -130,8 +134,10 @@ class SuiteFolder:
             suite, document = parse_document(content, file, metrics=metrics, folder=folder)
         except SuiteError as error:
             return Examined(None, None, error.problems)
-        warnings = tuple(lint_suite(suite, document)) if lint else ()
-        return Examined(suite, document, (), warnings)
+        if not lint:
+            return Examined(suite, document)
+        warnings = [*lint_suite(suite, document), *_rehearsed(suite, document)]
+        return Examined(suite, document, (), tuple(warnings))
 
     def _saved_worlds(self, file: str) -> set[str]:
         """The worlds in the saved file; none without such a file."""
@@ -227,6 +233,22 @@ class SuiteFolder:
 
     def _path(self, file: str) -> Path:
         return self.root.joinpath(*check_name(file))
+
+
+def _rehearsed(suite: Suite, document: SuiteSource) -> list[Problem]:
+    """What the suite's worlds answer to the expected calls, as far as it is known in a few seconds.
+
+    None of it keeps a suite from being saved.
+    """
+    until = time.monotonic() + _REHEARSAL_S
+    found: list[Finding] = []
+    for index in range(len(suite.test_cases)):
+        if time.monotonic() > until:
+            message = f"the expected calls from here on were not tried in {_REHEARSAL_S:g} s; "
+            found.append(Finding(("test_cases", index), f"{message}use tooleval validate"))
+            break
+        found += [*rehearse(suite, [index]), *hidden_changes(suite, [index])]
+    return document.problems(found, limit=None)
 
 
 def _registers_scorers(conftest: Path) -> bool:

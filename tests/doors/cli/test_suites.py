@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from pytest_tooleval import __version__
 from pytest_tooleval.cli import main
 from pytest_tooleval.suite.schema import suite_schema
+from pytest_tooleval.web.suite_files import SuiteFolder
 
 GOOD = '{"name": "s", "test_cases": [{"prompt": "Hello", "expected_tool": null}]}'
 WARNED = '{"name": "s", "test_cases": [{"prompt": "Hello", "expected_tool": "*"}]}'
@@ -210,6 +211,48 @@ def test_expected_calls_are_played(
         assert finding in result.output
         place, _, _ = result.output.partition(": ")
         assert int(place.split(":")[-2]) > 5
+
+
+@pytest.mark.parametrize(
+    ("turns", "case", "finding"),
+    [
+        # Other calls than the expected ones may lead to the state.
+        ([{"calls": [3]}, {"expected_state": {"refunded": 5}}], {}, None),
+        ([{"calls": [3]}, {}], {"expected_state": {"refunded": 5}}, None),
+        ([{"calls": [3], "match": "contains", "expected_state": {"refunded": 5}}], {}, None),
+        ([{"calls": [3, 2], "match": "within", "expected_state": {"refunded": 3}}], {}, None),
+        ([{"calls": [3], "expected_state": {"refunded": 4}}, {}], {}, "they lead to 3"),
+        ([{"calls": [3]}, {"calls": [2]}], {"expected_state": {"refunded": 6}}, "they lead to 5"),
+        ([{"calls": [3]}, {"calls": [], "expected_state": {"refunded": 4}}], {}, "they lead to 3"),
+    ],
+)
+def test_whether_a_suite_is_right_is_said_alike(
+    runner: CliRunner,
+    pytester: pytest.Pytester,
+    turns: list[dict[str, Any]],
+    case: dict[str, Any],
+    finding: str | None,
+) -> None:
+    """By validate, by pytest and by the page."""
+    (pytester.path / "desk.py").write_text(WORLD)
+    for turn in turns:
+        turn["prompt"] = "Hello"
+        if "calls" in turn:
+            amounts = turn.pop("calls")
+            turn["expected_calls"] = [{"tool": "refund", "params": {"amount": each}} for each in amounts]
+    cases = [{"id": "one", "turns": turns, **case}, {"prompt": "Hi", "expected_tool": None}]
+    suite = {"name": "s", "world": "desk:Desk", "test_cases": cases}
+    file = write(pytester.path, "s", json.dumps(suite))
+
+    said = [
+        runner.invoke(main, ["validate", str(file)]).output,
+        str(pytester.runpytest_inprocess("--tooleval-model=builtin/lexical").stdout),
+        str(SuiteFolder(pytester.path).examine(file.read_bytes(), file.name, lint=True).warnings),
+    ]
+
+    found = ["the expected calls do not lead to this" in each for each in said]
+    assert found == [finding is not None] * 3, said
+    assert all(finding is None or finding in each for each in said)
 
 
 def test_what_a_state_does_not_show_is_told(runner: CliRunner, tmp_path: Path) -> None:
