@@ -268,7 +268,7 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
                 replies[-1]["calls"].append((block.id, name, block.input))
             elif isinstance(block, sdk.ToolResultBlock):
                 text = chat.text_of({"content": block.content})
-                status = "failed" if block.is_error else None
+                status = "error" if block.is_error else None
                 replies[-1]["results"].append(chat.tool_answer(block.tool_use_id, text, status))
     messages: list[Message] = []
     for each in replies:

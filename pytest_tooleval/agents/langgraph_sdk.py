@@ -282,7 +282,7 @@ def _transcript(messages: Iterable[Any]) -> list[Message]:
     transcript: list[Message] = []
     for message in messages:
         if message.type == "tool":
-            status = "failed" if message.status == "error" else None
+            status = "error" if message.status == "error" else None
             transcript.append(chat.tool_answer(message.tool_call_id, message.content, status))
             continue
         for block in message.content_blocks:

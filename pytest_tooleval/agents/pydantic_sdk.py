@@ -13,7 +13,7 @@ from .messages import Message, Model, ToolDesk
 
 _OUTPUT = "(the output of the run)"
 # The status of calls that did not succeed.
-_STATUS = {"failed": "failed", "retried": "failed", "denied": "refused"}
+_STATUS = {"failed": "error", "retried": "error", "denied": "refused"}
 
 
 def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:

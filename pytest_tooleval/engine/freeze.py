@@ -30,14 +30,10 @@ def live_answers(job: Job, transcript: Transcript) -> Iterator[LiveAnswer]:
         return
     for reply in transcript.replies:
         contents = [answer.get("content") for answer in reply.answers if answer.get("role") == "tool"]
-        own = [
-            (call, became)
-            for call, became in zip(reply.calls, reply.status, strict=False)
-            if not call.hosted
-        ]
-        for (call, status), content in zip(own, contents, strict=False):
+        own = [(call, ours) for call, _, ours in reply.ended if not call.hosted]
+        for (call, ours), content in zip(own, contents, strict=False):
             tool = find_tool(case, call.name)
-            if tool is None or status != "executed" or tool.name in mocked:
+            if tool is None or not ours or tool.name in mocked:
                 continue
             if job.live.server.has(tool.name, case.live_tools):
                 yield LiveAnswer(tool.name, call.arguments or {}, str(content))

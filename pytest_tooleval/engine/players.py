@@ -13,7 +13,8 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.names import KnownTools
 from ..record.recovery import prose_of
-from ..record.transcript import CallStatus, Message, Reply
+from ..record.status import CallStatus
+from ..record.transcript import Message, Reply
 from ..suite.case import ResolvedCase
 from ..suite.resolved import find_tool
 from ..suite.tools import OneTool, Tool
@@ -129,15 +130,20 @@ class Player:
         carried = carried_back(reply, ids, toolbox.known)
         found = await toolbox.answers(reply.calls, [*messages, carried])
         if found is None:
-            became = tuple("executed" if call.hosted else _REFUSED for call in reply.calls)
-            return structs.replace(reply, status=became)
+            ended = tuple("ok" if call.hosted else _REFUSED for call in reply.calls)
+            return structs.replace(reply, status=ended)
         answers: tuple[Message, ...] = tuple(
             {"role": "tool", "tool_call_id": id, "content": each.content}
             for id, call, each in zip(ids, reply.calls, found, strict=True)
             if not call.hosted
         )
         messages += [carried, *answers]
-        return structs.replace(reply, answers=answers, status=tuple(each.status for each in found))
+        return structs.replace(
+            reply,
+            answers=answers,
+            status=tuple(each.status for each in found),
+            by_suite=tuple(each.ran for each in found),
+        )
 
 
 def _said(reply: Reply) -> Message:

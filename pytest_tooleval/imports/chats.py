@@ -26,7 +26,8 @@ from ..record.call_like import kind_of
 from ..record.calls import ToolCall, own_calls
 from ..record.names import KnownTools
 from ..record.recovery import read_calls
-from ..record.transcript import APPROVED, Transcript, Usage, status_of, text_of
+from ..record.status import APPROVED, status_word
+from ..record.transcript import Transcript, Usage, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
 from ..suite.tool_names import definition_of
@@ -383,7 +384,8 @@ def _status(item: _Item) -> Message:
     if item.role not in ("tool", "function"):
         return {}
     fields = {"status": item.status, "outcome": item.outcome, "is_error": item.is_error}
-    status = status_of({**fields, "isError": item.is_error_of_mcp})
+    answer = {**fields, "isError": item.is_error_of_mcp, "content": item.content}
+    status = status_word(answer, text_of(answer))
     return ({"status": status} if status else {}) | ({APPROVED: True} if item.approved is True else {})
 
 

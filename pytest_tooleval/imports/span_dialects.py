@@ -19,7 +19,8 @@ import msgspec
 from ..engine.protocols.blocks import read_call, read_result
 from ..engine.protocols.builder import ChatBuilder
 from ..explain import show
-from ..record.transcript import CallStatus, Message, status_of
+from ..record.status import StatusWord, error_or_unknown, status_word
+from ..record.transcript import Message, text_of
 from ..record.untrusted import as_list, as_mapping
 from ..record.untrusted import as_text as text_in
 from ..text import canonical
@@ -63,7 +64,7 @@ class ToolRun:
     name: str
     arguments: str
     answer: str | None
-    status: CallStatus | None
+    status: StatusWord | None
 
 
 def first_of(attributes: Mapping[str, Any], *names: str) -> Any:
@@ -80,11 +81,11 @@ def tool_run_of(span: Span) -> ToolRun | None:
     message = as_mapping(as_mapping(decoded(attributes.get("output.value"))).get("data"))
     call = first_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id") or message.get("tool_call_id")
     answer = first_of(attributes, "gen_ai.tool.call.result", "tool_response", "ai.toolCall.result")
-    status = status_of(dict(message))
+    status = status_word(message, text_of(message))
     if _DEFERRED in attributes:
         status = "waiting" if attributes[_DEFERRED] == "ApprovalRequired" else None
     elif span.error is not None or "error.type" in attributes:
-        status = "failed"
+        status = error_or_unknown(f"{span.error} {attributes.get('error.type')}")
     return ToolRun(
         span.start,
         None if call is None else str(call),

@@ -18,8 +18,9 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.endings import no_answer
 from ..record.results import TrialResult
+from ..record.status import APPROVED, CallStatus
 from ..record.thresholds import missed_text, missed_thresholds
-from ..record.transcript import APPROVED, CallStatus, Judged, Reply, Transcript
+from ..record.transcript import Judged, Reply, Transcript
 from ..scoring.trial import score_transcript
 from ..scoring.turns import to_judge
 from ..suite.case import ResolvedCase
@@ -107,7 +108,7 @@ def score(case: ResolvedCase, turns: Iterable[Turn], *, approved: bool = True) -
 
 def _answered(reply: Reply, approved: bool) -> Reply:
     answer = {"role": "tool", "content": "", APPROVED: approved}
-    status: tuple[CallStatus, ...] = tuple("executed" for _ in reply.calls)
+    status: tuple[CallStatus, ...] = tuple("ok" for _ in reply.calls)
     answers = tuple({**answer, "tool_call_id": call.id} for call in reply.calls)
     return structs.replace(reply, answers=answers, status=status)
 

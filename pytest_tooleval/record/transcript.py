@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from itertools import zip_longest
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -15,6 +14,7 @@ from .endings import PAUSED, UNPARSED, NoAnswer, ending_of, is_cut_off, no_answe
 from .fields import doc
 from .names import NO_TOOLS, KnownTools
 from .recovery import CallFormat, of_server, read_calls
+from .status import CallStatus, last_answers, status_in
 from .unread import Unread, of_model
 from .untrusted import as_list, as_mapping, as_text, objects_in
 
@@ -24,24 +24,6 @@ Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
 # The field for tool searches in an assistant message.
 SEARCHES = "tool_searches"
-# The status of a call. Executed: the tool, its mock or the world answered it; failed: its answer
-# reports an error; refused: it was stopped before it ran; waiting: it waits for an approval.
-CallStatus = Literal["executed", "failed", "refused", "waiting"]
-# The field for approvals in a tool's answer: true if the call was approved before it ran.
-APPROVED = "approved"
-# Calls that changed nothing, but still count as made.
-NOT_RUN: tuple[CallStatus, ...] = ("refused", "waiting")
-# Libraries' words: `status` in LangChain, our adapters and items of OpenAI's Responses API, `outcome` in
-# pydantic-ai. For other words, such as `success`, the content decides.
-_STATUS_WORDS: Mapping[CallStatus, str] = {
-    "executed": "executed",
-    "failed": "failed error incomplete interrupted retried",
-    "refused": "refused rejected denied blocked not_executed",
-    "waiting": "waiting pending",
-}
-_STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}
-# Anthropic's and MCP's names for it.
-_ERROR_FIELDS = ("is_error", "isError")
 _Number = TypeVar("_Number", int, float)
 
 
@@ -120,6 +102,18 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         tuple[CallStatus | None, ...],
         doc("The status of each call; null: unknown. Empty: all unknown."),
     ] = ()
+    by_suite: Annotated[
+        tuple[bool, ...],
+        doc("Whether the suite ran each call: a mock, the world or a live server. Empty: none."),
+    ] = ()
+    unanswered: Annotated[
+        int,
+        doc(
+            "How many replies before it had no answers yet when its call began, as an agent made calls "
+            "at the same time.",
+            ge=0,
+        ),
+    ] = 0
     unread: Annotated[tuple[Unread, ...], doc("What could not be understood in it.")] = ()
     finish_reason: Annotated[str | None, doc("The finish reason.")] = None
     no_answer: Annotated[NoAnswer | None, doc("Why it is unusable; null if it is usable.")] = None
@@ -135,7 +129,15 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
             self,
             calls=tuple(self.calls[place] for place in places),
             status=tuple(self.status[place] for place in places) if self.status else (),
+            by_suite=tuple(self.by_suite[place] for place in places) if self.by_suite else (),
         )
+
+    @property
+    def ended(self) -> list[tuple[ToolCall, CallStatus | None, bool]]:
+        """Each call, with its status, and whether the suite ran it."""
+        none = [None] * len(self.calls)
+        made = zip_longest(self.calls, self.status or none, self.by_suite or none)
+        return [(call, status, bool(ours)) for call, status, ours in made if call is not None]
 
     @property
     def is_paused(self) -> bool:
@@ -199,8 +201,8 @@ class Transcript(Struct, frozen=True, gc=False):
 
         `offered` are the tools of each turn; the last ones also apply to later turns. With these,
         replies are read as a live model's: calls may be written as text, and a turn without text or
-        calls has no usable answer. Without, as for benchmarks, text is never read as calls, and an
-        empty reply is an answer.
+        calls has no usable answer. Without, as for benchmarks, text is never read as calls, an empty
+        reply is an answer, and the calls ran on the world of the suite.
         """
         turn = 0
         prompt: list[Message] = []
@@ -222,7 +224,10 @@ class Transcript(Struct, frozen=True, gc=False):
                 waiting.append(message)
         statuses = statuses_of((each.message, each.answers) for each in replies)
         replies = [
-            structs.replace(each, status=status) for each, status in zip(replies, statuses, strict=True)
+            structs.replace(
+                each, status=status, by_suite=(True,) * len(status) if offered is None else ()
+            )
+            for each, status in zip(replies, statuses, strict=True)
         ]
         found = cls(tuple(prompt if replies else waiting), tuple(with_refused(replies)))
         turns = (each for turn in found.turns for each in ended_turn(turn))
@@ -370,50 +375,24 @@ def statuses_of(
 ) -> list[tuple[CallStatus | None, ...]]:
     """Return the status of the calls of each reply, given with the messages after it.
 
-    The last of several answers to a call counts, even after later replies. A reply's statuses are empty
-    if all are unknown.
+    A reply's statuses are empty if none of its calls is answered.
     """
-    found: list[list[CallStatus | None]] = []
-    places: dict[str, list[tuple[int, int]]] = {}  # of the latest calls with an id
-    for number, (reply, after) in enumerate(replies):
-        calls = as_list(reply.get("tool_calls"))
-        found.append([None] * len(calls))
-        of_reply: dict[str, list[tuple[int, int]]] = {}
-        for index, call in enumerate(calls):
-            of_reply.setdefault(str(as_mapping(call).get("id")), []).append((number, index))
-        places |= of_reply
-        answered: Counter[str] = Counter()
-        for answer in after:
-            id = str(answer.get("tool_call_id"))
-            if answer.get("role") == "tool" and (same := places.get(id)):
-                # Calls with the same id, or without one, are answered in order.
-                row, column = same[min(answered[id], len(same) - 1)]
-                answered[id] += 1
-                found[row][column] = status_of(answer)
-    return [tuple(each) if any(each) else () for each in found]
+    ids = [
+        ([as_mapping(call).get("id") for call in as_list(reply.get("tool_calls"))], after)
+        for reply, after in replies
+    ]
+    return [
+        tuple(each and status_of(each.message) for each in of_reply) if any(of_reply) else ()
+        for of_reply in last_answers(ids)
+    ]
 
 
-def status_of(answer: Message) -> CallStatus | None:
-    """Return a call's status by its answer's fields, else by its content. None: unknown."""
-    for field in ("status", "outcome"):
-        if (word := as_text(answer.get(field)).lower()) in _STATUSES:
-            return _STATUSES[word]
-    is_error = any(answer.get(field) is True for field in _ERROR_FIELDS)
-    return "failed" if is_error or reports_error(text_of(answer)) else None
+def status_of(answer: Mapping[str, Any]) -> CallStatus | None:
+    """Return a call's status by its answer. None: unknown."""
+    return status_in(answer, text_of(answer))
 
 
-def reports_error(content: str) -> bool:
-    """True if a tool's answer is an object that reports an error, as `{"error": ...}` or as in MCP."""
-    if "rror" not in content or not content.lstrip().startswith("{"):
-        return False
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        return False
-    return bool(found.get("error")) or any(found.get(field) is True for field in _ERROR_FIELDS)
-
-
-def text_of(message: Message) -> str:
+def text_of(message: Mapping[str, Any]) -> str:
     """The text of a message's content, its parts joined by newlines; empty if there is none."""
     content = message.get("content")
     if isinstance(content, str):

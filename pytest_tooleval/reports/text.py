@@ -8,8 +8,9 @@ from itertools import zip_longest
 from ..figures import score_text
 from ..record.calls import ToolCall
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
+from ..record.status import NOT_RUN
 from ..record.thresholds import misses, needs_text
-from ..record.transcript import NOT_RUN, Message, Reply, ToolSearch, Transcript, text_of
+from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
 from ..text import MOST_SHOWN, aligned, counted, json_text, printable, shorten, shown
 
 # The file in the node id of a gate's report, as pytest needs one.

@@ -25,8 +25,9 @@ from msgspec import structs
 from ..jsonschemas.exact import frozen
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
+from ..record.made import made_in
 from ..record.results import Check, FailureCategory
-from ..record.transcript import Reply, Transcript, reports_error, text_of
+from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, is_expected, same_name
 from ..text import counted, json_text
@@ -230,15 +231,15 @@ class _Chain:
 
 def _walk(
     case: ResolvedCase, replies: Sequence[Reply]
-) -> tuple[tuple[ToolCall, ...], Sequence[object], BestCall | None, int]:
+) -> tuple[tuple[ToolCall, ...], Sequence[str | None], BestCall | None, int]:
     """Return the calls, their answers (None if unknown), the completing call and the reply count."""
     made: tuple[ToolCall, ...] = ()
-    contents: list[object] = []
+    contents: list[str | None] = []
+    ended = made_in(replies)
     for number, reply in enumerate(replies, 1):
         calls = reply.calls
         made += calls
-        answers = [answer.get("content") for answer in reply.answers]
-        contents += [*answers, *[None] * len(calls)][: len(calls)]
+        contents += [each.answer for each in ended[number - 1]]
         final = choose(case, calls)
         if final is not None or not calls:
             return made, contents, final, number
@@ -249,27 +250,15 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
     """Return the calls after the first reply, except retries of failed calls and their prerequisites."""
     failed: list[ToolCall] = []
     surplus: list[ToolCall] = []
-    for number, reply in enumerate(replies):
-        for call in reply.calls if number else ():
+    for number, made in enumerate(made_in(replies)):
+        for call, *_ in made if number else ():
             first = next((each for each in failed if same_call(case, each, call)), None)
             if first is not None:
                 failed.remove(first)
             elif not (failed and accepts(case.valid_prerequisites, call.name, case)):
                 surplus.append(call)
-        failed += _failed(reply)
+        failed += [each.call for each in made if each.failed]
     return surplus
-
-
-def _failed(reply: Reply) -> list[ToolCall]:
-    """Return the calls that failed, including those answered with an error, as a mock may do."""
-    failed = []
-    for index, call in enumerate(reply.calls):
-        own = [each for each in reply.answers if call.id and each.get("tool_call_id") == call.id]
-        answer = (own or reply.answers[index : index + 1])[-1:]
-        is_error = any(reports_error(text_of(each)) for each in answer)
-        if is_error or "failed" in reply.status[index : index + 1]:
-            failed.append(call)
-    return failed
 
 
 def _efficiency(optimal: int | None, calls: int) -> float | None:

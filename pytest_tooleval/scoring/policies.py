@@ -1,13 +1,13 @@
 """`policies`: what must hold over all calls of a conversation, whoever made them.
 
 The score is the share of the policies that apply and are kept. A policy applies if its tool is offered
-or was called. A single reply has no answers, so there `only_after` and `$from` look only at answers in
-the case's own messages, and do not apply if there are none.
+or was called. A model's single reply has no answers, so there `only_after` and `$from` look only at
+answers in the case's own messages, and do not apply if there are none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,19 +17,13 @@ from ..matchers.compare import with_keys_of
 from ..matchers.matcher import has_matcher, is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
+from ..record.made import Made, made_in
 from ..record.recovery import read_calls
 from ..record.results import Check
-from ..record.transcript import (
-    APPROVED,
-    NOT_RUN,
-    CallStatus,
-    Message,
-    Transcript,
-    reports_error,
-    statuses_of,
-    text_of,
-)
+from ..record.status import NOT_RUN
+from ..record.transcript import Message, Reply, Transcript
 from ..suite.case import ResolvedCase
+from ..suite.mocks import SCORED_ONLY
 from ..suite.policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, operands, replaced
 from ..suite.resolved import accepts, find_tool
 from ..text import counted, json_text, printable
@@ -41,27 +35,6 @@ from .one_call import compare, shown_call, shown_names, with_arguments
 
 _SHOWN = 20  # broken calls in an explanation
 _UNANSWERED = "no answers were recorded, so calls count as answered"
-
-
-class Made(NamedTuple):
-    """A call, the number of its reply, and its answer; negative numbers are the case's own messages."""
-
-    call: ToolCall
-    reply: int
-    status: CallStatus | None
-    answer: str | None
-    is_approved: bool = False
-
-    @property
-    def is_error(self) -> bool:
-        return self.status == "failed" or reports_error(self.answer or "")
-
-    @property
-    def ran(self) -> bool | None:
-        """Whether it ran without an error; None: unknown."""
-        if self.status is not None:
-            return self.status == "executed" and not self.is_error
-        return None if self.answer is None else not self.is_error
 
 
 class Broken(NamedTuple):
@@ -109,17 +82,15 @@ class _Calls:
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
         self._case = case
         self._mode = MODES[case.param_scoring]
-        self._before = list(_in_messages(case.messages))
-        replies = [((reply.calls, reply.status), reply.answers) for reply in transcript.replies]
-        self._made = [
-            each
-            for number, ((calls, status), answers) in enumerate(replies)
-            for each in _with_answers(calls, status, answers, number)
-        ]
+        before = _in_messages(case.messages)
+        every = made_in([*before, *transcript.replies], -len(before))
+        self._calls = [each for of_reply in every for each in of_reply]
+        self._made = [each for each in self._calls if each.reply >= 0]
         self._is_silent = all(each.status is None and each.answer is None for each in self._made)
-        # In a single reply, nothing is answered by design.
-        self._is_single = not case.has_tool_rounds
-        self.note = _UNANSWERED if self._is_silent and not self._is_single and self._made else ""
+        # A single reply of a model is not answered, by design.
+        asked = sum(not reply.is_paused for reply in transcript.replies)
+        self._has_rounds = case.has_tool_rounds or asked > 1 or not self._is_silent
+        self.note = _UNANSWERED if self._is_silent and self._has_rounds and self._made else ""
 
     def of(self, policy: Policy) -> list[Made]:
         """The calls that a policy judges."""
@@ -135,11 +106,11 @@ class _Calls:
             broken = _all(breaks, judged, other) if applies else None
             found.append(_Condition(texts[field], broken))
         if policy.expected_params is not None:
-            applies = self._has_answers or not any(operands(FROM, policy.expected_params))
+            applies = self._has_contents or not any(operands(FROM, policy.expected_params))
             broken = _all(self._wrong, judged, policy.expected_params) if applies else None
             found.append(_Condition(texts["expected_params"], broken))
         if policy.after_approval:
-            broken = None if self._is_single else _all(_unapproved, judged, None)
+            broken = _all(_unapproved, judged, None) if self._has_rounds else None
             found.append(_Condition(texts["after_approval"], broken))
         attempts = self._attempts(judged)
         reason = f"called {counted(len(attempts), 'time')}"
@@ -154,33 +125,43 @@ class _Calls:
 
     @property
     def _has_answers(self) -> bool:
-        return not self._is_single or any(each.answer is not None for each in self._before)
+        return self._has_rounds or any(each.answer is not None for each in self._calls)
+
+    @property
+    def _has_contents(self) -> bool:
+        """Whether tools answered, not only the suite in place of tools that it does not run."""
+        if self._case.has_tool_rounds or not self._has_answers:
+            return self._has_answers
+        return any(each.answer not in (None, SCORED_ONLY) for each in self._calls) or self._is_silent
 
     def _early(self, made: Made, other: OtherCall) -> str:
         """Why a call was not made after the answer that it needs; empty if it was."""
         wanted = self._params(other, made)
         found = [each for each in self._others(made) if self._is(each, other.tools, wanted)]
-        before = [each for each in found if each.reply < made.reply]
+        before = [each for each in found if made.came_after(each)]
         if any(self._is_answered(each) for each in before):
             return ""
         name = with_arguments(shown_names(other.tools), wanted)
         if not found:
             return f"no earlier call of {name}"
         if not before:
-            return f"{name} was called in the same reply, so its answer was not known"
+            at = "was called in the same reply" if found[-1].reply == made.reply else "was still running"
+            return f"{name} {at}, so its answer was not known"
         last = before[-1]
-        if last.is_error:
+        if last.is_lost:
+            return f"nobody knows how {name} ended"
+        if last.status == "error":
             return f"{name} was answered with an error"
         return f"{name} was {last.status or 'not answered'}"
 
     def _is_answered(self, made: Made) -> bool:
-        return bool(made.ran) or (made.ran is None and made.reply >= 0 and self._is_silent)
+        return made.status == "ok" or (made.status is None and made.reply >= 0 and self._is_silent)
 
     def _late(self, made: Made, other: OtherCall) -> str:
         """Why a call was made after one that rules it out; empty if it was not."""
         wanted = self._params(other, made)
         for each in self._others(made):
-            if self._is(each, other.tools, wanted) and each.ran is not False:
+            if self._is(each, other.tools, wanted) and each.status in ("ok", None):
                 return f"after {with_arguments(shown_names(other.tools), wanted)}"
         return ""
 
@@ -207,17 +188,25 @@ class _Calls:
         return "" if share.flaw is None else json_text(actual, 80)
 
     def _value(self, made: Made, operand: Mapping[str, Any]) -> Any:
-        """The value of `$from`: from the newest answer to such a call in an earlier reply."""
+        """The value of `$from`: from the newest answer to such a call before this one."""
         other = EarlierAnswer.model_validate(operand)
         wanted = self._params(other, made)
         name = with_arguments(shown_names(other.tools), wanted)
-        for each in reversed(self._others(made)):
-            if each.reply < made.reply and each.ran and self._is(each, other.tools, wanted):
-                value = pointed(read_json(each.answer or ""), other.at)
-                if value is MISSING:
-                    raise _NoValue(f"the answer of {name} has nothing at {other.at}")
-                return _as_data(value)
-        raise _NoValue(f"no earlier answer of {name}")
+        found = [
+            each
+            for each in self._others(made)
+            if each.status == "ok" and made.came_after(each) and self._is(each, other.tools, wanted)
+        ]
+        if not found:
+            raise _NoValue(f"no earlier answer of {name}")
+        # Of answers that came at the same time, the last one is the newest.
+        newest = max(
+            reversed(found), key=lambda each: each.reply if each.answered is None else each.answered
+        )
+        value = pointed(read_json(newest.answer or ""), other.at)
+        if value is MISSING:
+            raise _NoValue(f"the answer of {name} has nothing at {other.at}")
+        return _as_data(value)
 
     def _params(self, other: OtherCall, made: Made) -> dict[str, Any]:
         """The params of another call, with the values of `$same` from the judged call."""
@@ -233,12 +222,13 @@ class _Calls:
 
     def _others(self, made: Made) -> list[Made]:
         """The calls before this one: in earlier replies, and before it in the same list."""
-        place = next(i for i, each in enumerate(self._made) if each is made)
-        return [*self._before, *self._made[:place]]
+        return self._calls[: next(i for i, each in enumerate(self._calls) if each is made)]
 
     def _is(self, made: Made, tools: Sequence[str], wanted: Mapping[str, Any]) -> bool:
-        if not accepts(tools, made.call.name, self._case) or made.call.arguments is None:
+        if not accepts(tools, made.call.name, self._case):
             return False
+        if made.call.arguments is None:
+            return not wanted
         arguments = with_keys_of(wanted, made.call.arguments, self._mode)
         return all(
             not self._mismatch(name, value, arguments[name]) if name in arguments else is_optional(value)
@@ -246,13 +236,12 @@ class _Calls:
         )
 
     def _attempts(self, judged: Sequence[Made]) -> list[Made]:
-        """The calls without those that repeat one that was answered with an error."""
+        """The calls without those that repeat one whose newest answer was an error."""
         found: list[Made] = []
         for place, made in enumerate(judged):
-            again = any(
-                each.is_error and same_call(self._case, each.call, made.call) for each in judged[:place]
-            )
-            if not again:
+            earlier = reversed(judged[:place])
+            newest = next((e for e in earlier if same_call(self._case, e.call, made.call)), None)
+            if newest is None or not (newest.failed and made.came_after(newest)):
                 found.append(made)
         return found
 
@@ -277,35 +266,18 @@ def _all(breaks: Callable[[Made, Any], str], judged: Iterable[Made], operand: An
     return found
 
 
-def _in_messages(messages: Sequence[Message]) -> Iterator[Made]:
-    """The calls and answers in a case's own messages."""
+def _in_messages(messages: Sequence[Message]) -> list[Reply]:
+    """The replies in a case's own messages, with their answers."""
     found: list[tuple[Message, list[Message]]] = []
     for message in messages:
         if message.get("role") == "assistant":
             found.append((message, []))
         elif message.get("role") == "tool" and found:
             found[-1][1].append(message)
-    for number, ((message, answers), status) in enumerate(zip(found, statuses_of(found), strict=True)):
-        calls = read_calls(message, "").calls
-        yield from _with_answers(calls, status, answers, number - len(found))
-
-
-def _with_answers(
-    calls: Sequence[ToolCall],
-    status: Sequence[CallStatus | None],
-    answers: Iterable[Message],
-    number: int,
-) -> Iterator[Made]:
-    """The calls of a reply, each with its status and the text of its answer."""
-    waiting = [each for each in answers if each.get("role") == "tool"]
-    for place, call in enumerate(calls):
-        # Calls without an id are answered in order.
-        answer = next((each for each in waiting if each.get("tool_call_id") == call.id), None)
-        if answer is not None:
-            waiting.remove(answer)
-        text = None if answer is None else text_of(answer)
-        is_approved = answer is not None and answer.get(APPROVED) is True
-        yield Made(call, number, status[place] if place < len(status) else None, text, is_approved)
+    return [
+        Reply(message=message, calls=read_calls(message, "").calls, answers=tuple(answers))
+        for message, answers in found
+    ]
 
 
 def _as_data(value: Any) -> Any:

@@ -14,8 +14,9 @@ from ..matchers.compare import reason
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
+from ..record.made import Made
 from ..record.results import ABSENT, NO_TOOL, Check
-from ..record.transcript import CallStatus, reports_error
+from ..record.status import reports_error
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations
@@ -29,7 +30,7 @@ from .assessment import Part, mean, part_of_rows
 from .calls import Calls
 from .counted import unanswered
 from .one_call import shown_call
-from .turns import LONGEST_ANSWER, Conversation, Ran, Span
+from .turns import LONGEST_ANSWER, Conversation, Span, shown_answer
 
 _NOT_GIVEN = "(no such answer)"
 _SHOWN = 20  # differences or missing answers in an explanation
@@ -110,7 +111,8 @@ class Worlds:
             self.too_many = str(error)
             return
         for turn, index in sorted(played.left_out):
-            line = f"{spans[turn].place}{made[turn][index]}, so it was not played on the world"
+            answered = shown_answer(made[turn][index])
+            line = f"{spans[turn].place}{answered}, so it was not played on the world"
             self.not_played.append(line)
         ran = [
             [each for index, each in enumerate(calls) if (turn, index) not in played.left_out]
@@ -125,19 +127,20 @@ class Worlds:
                 self._compare_answers(span.place, calls, answers)
         self.played = self._as_answered(ran, played)
 
-    def _compare_answers(self, place: str, calls: Sequence[Ran], answers: Sequence[str]) -> None:
+    def _compare_answers(self, place: str, calls: Sequence[Made], answers: Sequence[str]) -> None:
         """Note answers that the world gives otherwise. Raises CannotCompare if it decides otherwise."""
         for call, answer in zip(calls, answers, strict=True):
-            found = disagreement(call.answer, call.status, answer)
+            found = disagreement(call, answer)
             if found is None:
                 continue
-            line = f"{place}{call}, but the world answers {shown(clean(answer), LONGEST_ANSWER)}"
+            other = shown(clean(answer), LONGEST_ANSWER)
+            line = f"{place}{shown_answer(call)}, but the world answers {other}"
             if found and self._case.answers != "recorded":
                 hint = '; if the transcript is right, set "answers": "recorded" in the case'
                 raise CannotCompare(f"the transcript and the world disagree: {line}{hint}", "world")
             self.differing.append(line)
 
-    def _as_answered(self, ran: Sequence[Sequence[Ran]], played: Played) -> Played:
+    def _as_answered(self, ran: Sequence[Sequence[Made]], played: Played) -> Played:
         """Leave out answers that a fault withheld from the model."""
         lost = unanswered(self._conversation.calls)
         if not lost:
@@ -148,11 +151,12 @@ class Worlds:
             answers.append([text for each, text in pairs if not any(each.call is one for one in lost)])
         return played._replace(answers=answers)
 
-    def _failed(self, calls: Sequence[Ran]) -> set[int]:
+    def _failed(self, calls: Sequence[Made]) -> set[int]:
         """Return indexes of calls answered with an error, unless the case says that these ran."""
         if self._case.play_failed_calls:
             return set()
-        return {index for index, each in enumerate(calls) if each.status == "failed"}
+        failed = (each.status == "error" and not each.by_suite for each in calls)
+        return {index for index, each in enumerate(failed) if each}
 
     def references(self) -> list[Reference | None]:
         """Return the play to which each span is compared: that of its expected calls.
@@ -248,14 +252,15 @@ def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[
     return [index for index, call in enumerate(expected) if call.optional and index not in made]
 
 
-def disagreement(recorded: str, status: CallStatus | None, answer: str) -> bool | None:
-    """Compare a recorded answer with the world's. Return None if they say the same, or are unknown.
+def disagreement(made: Made, answer: str) -> bool | None:
+    """Compare the recorded answer to a call with the world's.
 
-    True if they decide otherwise: the world's is an error, which the recorded one does not quote, or a
-    boolean or a field named error, success or status differs. False for other differences, such as an
-    id or a time.
+    Return None if they say the same, or are unknown. True if they decide otherwise: the world's is an
+    error, which the recorded one does not quote, or a boolean or a field named error, success or status
+    differs. False for other differences, such as an id or a time.
     """
-    if status == "failed" or not recorded or reports_error(recorded) or same_value(recorded, answer):
+    recorded = made.answer or ""
+    if made.failed or not recorded or reports_error(recorded) or same_value(recorded, answer):
         return None
     if reports_error(answer):
         error = json.loads(answer).get("error")

@@ -13,7 +13,7 @@ from ..errors import CannotCompare, WorldError
 from ..explain import listing
 from ..findings import Finding, Findings, Loc
 from ..record.results import ABSENT
-from ..record.transcript import reports_error
+from ..record.status import reports_error
 from ..suite.case import ResolvedCase
 from ..suite.checks.conversation import unplayable
 from ..suite.expectations import Expectations

@@ -9,7 +9,8 @@ from msgspec import structs
 
 from ..errors import CannotCompare
 from ..record.calls import ToolCall
-from ..record.transcript import NOT_RUN, CallStatus, Reply, Transcript, text_of
+from ..record.made import Made, made_in
+from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import Expectations
 from ..text import shown
@@ -23,7 +24,7 @@ LONGEST_ANSWER = 120
 class Span(NamedTuple):
     """A turn or the whole conversation, with its expectations; `end` is its last turn, from 1.
 
-    `uncounted` are calls caused by a variant.
+    `uncounted` are calls caused by a variant. `ended` are the calls of each reply with how they ended.
     """
 
     place: str
@@ -31,6 +32,7 @@ class Span(NamedTuple):
     replies: Sequence[Reply]
     end: int
     uncounted: Sequence[ToolCall] = ()
+    ended: Sequence[Sequence[Made]] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -51,42 +53,25 @@ class Span(NamedTuple):
         return any(text.strip() for text in self.texts)
 
     @property
-    def made(self) -> list[Ran]:
-        """The calls in the order of their answers, except those that were refused or are waiting."""
-        return [
-            Ran(call, status, each)
-            for each in self.replies
-            for call, status in _in_order(each)
-            if status not in NOT_RUN
-        ]
+    def made(self) -> list[Made]:
+        """The calls that may have run, in the order of their answers."""
+        ended = zip(self.replies, self.ended, strict=True)
+        return [each for reply, made in ended for each in _in_order(reply, made) if each.ran]
 
 
-class Ran(NamedTuple):
-    """A call that may have run."""
-
-    call: ToolCall
-    status: CallStatus | None
-    reply: Reply
-
-    @property
-    def answer(self) -> str:
-        """The text of its answer; empty if it has none."""
-        answers = (each for each in self.reply.answers if each.get("tool_call_id") == self.call.id)
-        return text_of(next(answers, {}))
-
-    def __str__(self) -> str:
-        answer = shown(self.answer, LONGEST_ANSWER) if self.answer else "with an error"
-        return f"{shown_call(self.call)} was answered {answer}"
+def shown_answer(made: Made) -> str:
+    """Return a call and its answer as a text."""
+    answer = shown(made.answer, LONGEST_ANSWER) if made.answer else "with an error"
+    return f"{shown_call(made.call)} was answered {answer}"
 
 
-def _in_order(reply: Reply) -> list[tuple[ToolCall, CallStatus | None]]:
-    """Return a reply's calls with their status, parallel ones in the order of their answers."""
-    found = list(zip(reply.calls, reply.status or [None] * len(reply.calls), strict=True))
+def _in_order(reply: Reply, made: Sequence[Made]) -> Sequence[Made]:
+    """Return a reply's calls, parallel ones in the order of their answers."""
     answered = [str(answer.get("tool_call_id")) for answer in reply.answers]
     ids = [str(call.id) for call in reply.calls]
     if len(ids) < 2 or sorted(ids) != sorted(answered) or len({*ids}) < len(ids):
-        return found
-    return sorted(found, key=lambda each: answered.index(str(each[0].id)))
+        return made
+    return sorted(made, key=lambda each: answered.index(str(each.call.id)))
 
 
 class Conversation:
@@ -107,12 +92,15 @@ class Conversation:
         # Each call, with the case as it is in the call's turn: with the tools offered there.
         self.calls = list(_in_turns(case, transcript))
         caused = uncounted(self.calls)
+        ended = made_in(transcript.replies)
         self.turns: list[Span] = []
         for number, each in enumerate(case.turns):
             place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
             replies = turns[number] if number < len(turns) else ()
-            self.turns.append(Span(place, each.turn, replies, number + 1, caused))
-        self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused)
+            begins = sum(map(len, turns[:number]))
+            own = ended[begins : begins + len(replies)]
+            self.turns.append(Span(place, each.turn, replies, number + 1, caused, own))
+        self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused, ended)
         self.spans = [*self.turns, self.whole]
         self.forbidden = self._forbidden()
         self.is_lost = transcript.no_answer is not None or any(self.forbidden)

@@ -19,6 +19,10 @@ SEQUENCE = "$sequence"
 EXACT = Exact.key
 WHEN = "$when"
 
+# The answer to a call that is scored, but not run. After it, a model is not queried again, but an agent
+# continues, and would retry after an error.
+SCORED_ONLY = '{"status": "accepted; the tool is not run in this test"}'
+
 _MOCK = f'{{"{SEQUENCE}": [...]}} or {{"{WHEN}": [...]}}'
 _EXACT_HINT = f'for an answer that looks like this, write {{"{EXACT}": {{...}}}}'
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from ..errors import WorldError
 from ..record.calls import ToolCall
-from ..record.transcript import reports_error
+from ..record.status import reports_error
 from .world import State, World, WorldSpec
 
 # Seconds for a call of a world.

@@ -17,7 +17,8 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH, ToolCall
-from ...record.transcript import APPROVED, NOT_RUN, CallStatus, Message
+from ...record.status import APPROVED, NOT_RUN, CallStatus
+from ...record.transcript import Message
 from ...secrets import redacted
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import AnswersTools
@@ -31,11 +32,15 @@ _AT_ONCE_S = 0.05
 
 
 class _Call(NamedTuple):
-    """A call that an agent wants to make. `own` means that it runs the tool itself."""
+    """A call that an agent wants to make. `own` means that it runs the tool itself.
+
+    `begins` is the number of calls that were answered before it.
+    """
 
     name: str
     arguments: str
     own: bool
+    begins: int
     future: _Waiting
 
 
@@ -51,6 +56,11 @@ class _Made(NamedTuple):
     answer: Message | None
     status: CallStatus | None
     reply: ChatAnswer
+
+    @property
+    def begins(self) -> int:
+        """The place of the first call that was not answered before this one began."""
+        return self.place - self.reply.unanswered
 
 
 class RunIsOver(asyncio.CancelledError):
@@ -100,7 +110,7 @@ class OwnLoop:
         text = self._text(door, name, {} if arguments is None else arguments)
         future: _Waiting = concurrent.futures.Future()
         try:
-            call = _Call(str(name), text, door == "before_tool", future)
+            call = _Call(str(name), text, door == "before_tool", len(self.replies), future)
             self._loop.call_soon_threadsafe(self._add, call)
         except RuntimeError:  # the run ended with the process
             raise RunIsOver from None
@@ -160,7 +170,7 @@ class OwnLoop:
             self.error = ModelError(message, kind="callable")
 
     async def _answer(self, asked: _Call) -> None:
-        name, text, own, future = asked
+        name, text, own, begins, future = asked
         if len(self.replies) >= self._toolbox.most_calls:
             self.stopped = True
             future.set_exception(RunIsOver())
@@ -194,11 +204,13 @@ class OwnLoop:
             future.set_exception(RunIsOver())
             self.replies.append(ChatAnswer(message, latency_s=latency_s, status=("refused",)))
             return
-        made = ChatAnswer(message, latency_s=latency_s)
-        runs_itself = own and found.status == "executed"
+        made = ChatAnswer(message, latency_s=latency_s, unanswered=len(self.replies) - begins)
+        runs_itself = own and found.ran
         if not runs_itself:  # otherwise only the agent knows the outcome
             answer = {"role": "tool", "tool_call_id": id, "content": found.content}
-            made = structs.replace(made, answers=(answer,), status=(found.status,))
+            made = structs.replace(
+                made, answers=(answer,), status=(found.status,), by_suite=(found.ran,)
+            )
         self.replies.append(made)
         self._since = time.perf_counter()
         future.set_result(None if runs_itself else found.content)
@@ -233,11 +245,14 @@ class OwnLoop:
         made = [_made(place, reply) for place, reply in enumerate(self.replies)]
         matched = _matched(answer.replies, made)
         *earlier, last = (
-            _with_answers(each, {k: m for (at, k), m in matched.items() if at == number})
+            structs.replace(
+                _with_answers(each, {k: m for (at, k), m in matched.items() if at == number}),
+                unanswered=_unanswered(number, matched),
+            )
             for number, each in enumerate(answer.replies)
         )
         if made:
-            earlier = [*(structs.replace(each.reply, **last.zeros) for each in made), *earlier]
+            earlier = [*(_alone(each, made, last.zeros) for each in made), *earlier]
             last = structs.replace(last, latency_s=time.perf_counter() - self._since)
         return structs.replace(last, earlier=tuple(earlier))
 
@@ -285,6 +300,21 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
     return found
 
 
+def _alone(made: _Made, others: Sequence[_Made], zeros: Mapping[str, Any]) -> ChatAnswer:
+    """The reply of a call that the agent left out, among all of these."""
+    unanswered = sum(made.begins <= each.place < made.place for each in others)
+    return structs.replace(made.reply, **zeros, unanswered=unanswered)
+
+
+def _unanswered(number: int, matched: Mapping[tuple[int, int], _Made]) -> int:
+    """How many returned replies before this one were not answered when its first call began."""
+    begins = [each.begins for (at, _), each in matched.items() if at == number]
+    running = [
+        at for (at, _), each in matched.items() if begins and at < number and each.place >= min(begins)
+    ]
+    return number - min(running, default=number)
+
+
 def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
     """A returned reply with the toolbox's answers, in the order in which parallel calls ran.
 
@@ -293,6 +323,7 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
     answers = {str(message.get("tool_call_id")): message for message in reply.answers}
     calls = list(reply.message.get("tool_calls") or ())
     status = list(reply.status or (None,) * len(calls))
+    by_suite = [False] * len(calls)
     for index, each in known.items():
         if each.answer is not None:
             id = calls[index].get("id")
@@ -302,10 +333,17 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
             answers[str(id)] = {**each.answer, **approval, "tool_call_id": id}
             calls[index] = {**calls[index], "function": each.function}
             status[index] = each.status
+            by_suite[index] = any(each.reply.by_suite)
     message = {**reply.message, "tool_calls": calls} if calls else reply.message
     ran = {str(calls[index].get("id")): each.place for index, each in known.items()}
     found = in_order(
-        structs.replace(reply, message=message, answers=tuple(answers.values()), status=tuple(status))
+        structs.replace(
+            reply,
+            message=message,
+            answers=tuple(answers.values()),
+            status=tuple(status),
+            by_suite=tuple(by_suite),
+        )
     )
     if len(ran) < len(found.answers):
         return found

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from ...record.endings import Ending
-from ...record.transcript import CallStatus, Message, Usage
+from ...record.status import CallStatus
+from ...record.transcript import Message, Usage
 from ...record.untrusted import as_text
 from ..models.prices import cost_usd, reasoning_tokens, reported_cost, token_count, usage_of
 from .tool_answers import AnswersTools
@@ -73,8 +74,9 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     its explanation.
 
     An agent with its own loop answers with a whole run. `earlier` are the replies before this one; None
-    means that it answered like a model. `answers` are the answers to this reply's calls, and `status`
-    is the outcome of each call.
+    means that it answered like a model. `answers` are the answers to this reply's calls, `status` is
+    how each call ended, and `by_suite` whether the suite ran it. `unanswered` counts the replies before
+    it that had no answers yet when its call began.
     """
 
     message: dict[str, Any]
@@ -82,6 +84,8 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     finish_message: str | None = None
     answers: tuple[Message, ...] = ()
     status: tuple[CallStatus | None, ...] = ()
+    by_suite: tuple[bool, ...] = ()
+    unanswered: int = 0
     earlier: tuple[ChatAnswer, ...] | None = None
 
     @classmethod

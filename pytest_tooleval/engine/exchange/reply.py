@@ -55,6 +55,8 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         cached=cached,
         answers=answer.answers,
         status=answer.status,
+        by_suite=answer.by_suite,
+        unanswered=answer.unanswered,
         **{name: getattr(answer, name) for name in Usage.__struct_fields__},
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...record.calls import ToolCall
-from ...record.transcript import CallStatus
+from ...record.status import NOT_RUN, CallStatus
 
 if TYPE_CHECKING:
     from ...suite.case import ResolvedCase
@@ -16,7 +16,12 @@ class ToolAnswer(NamedTuple):
     """The answer to a call, and the call's status."""
 
     content: str
-    status: CallStatus = "executed"
+    status: CallStatus = "ok"
+
+    @property
+    def ran(self) -> bool:
+        """Whether the suite ran the call."""
+        return self.status not in NOT_RUN
 
 
 class AnswersTools(Protocol):

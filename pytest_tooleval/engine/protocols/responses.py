@@ -91,7 +91,7 @@ class ItemReader:
             return
         error = item.get("error")
         answer["content"] = as_content(error or item.get("output"))
-        answer["status"] = "failed" if error else item.get("status")
+        answer["status"] = "error" if error else item.get("status")
 
     def _approved(self, item: Item) -> None:
         answer = self._asked.get(str(item.get("approval_request_id")))

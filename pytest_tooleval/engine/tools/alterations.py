@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from msgspec import structs
 
 from ...record.calls import ToolCall
-from ...record.transcript import CallStatus, Message
+from ...record.transcript import Message
 from ...suite.altered import BEFORE, AlteredAnswers
 from ...suite.case import ResolvedCase
 from ...suite.resolved import find_tool
@@ -25,17 +25,17 @@ class Alterations:
         self._answered: set[str] = set()
         self._checked: set[str] = set()
 
-    def is_missing(self, tool: str, content: str, status: CallStatus | None) -> bool:
+    def is_missing(self, tool: str, content: str, *, ours: bool) -> bool:
         """Whether an answer in an agent's run should have been altered, but was not.
 
-        The toolbox gives its own answers the status `executed`. The content alone proves nothing,
-        because any text could be the first half of a longer one.
+        `ours` are the toolbox's own answers. The content alone proves nothing, because any text could
+        be the first half of a longer one.
         """
         altered = self._altered
         if altered is None or not altered.is_about(tool) or (altered.is_fault and tool in self._checked):
             return False
         self._checked.add(tool)
-        return status != "executed" or not altered.shows_in(content)
+        return not ours or not altered.shows_in(content)
 
     def is_about(self, tool: str) -> bool:
         return self._altered is not None and self._altered.is_about(tool)

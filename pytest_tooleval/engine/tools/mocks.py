@@ -21,15 +21,11 @@ from ...errors import ScoringError
 from ...record.calls import ToolCall
 from ...record.transcript import Message
 from ...suite.case import ResolvedCase
-from ...suite.mocks import EXACT, SEQUENCE, WHEN
+from ...suite.mocks import EXACT, SCORED_ONLY, SEQUENCE, WHEN
 from ...suite.resolved import find_tool
 from ..exchange.tool_answers import ToolAnswer
 from .source import ToolSource
 from .toolbox import ends_chain
-
-# After such a call, a model is not queried again, but an agent continues, and would retry after an
-# error.
-_SCORED_ONLY = '{"status": "accepted; the tool is not run in this test"}'
 
 
 def mocks_of(case: ResolvedCase) -> dict[str, Any]:
@@ -61,7 +57,7 @@ class Mocks(ToolSource):
             return ToolAnswer(text)
         case = self._case
         is_scored_only = not case.has_tool_rounds or ends_chain(case, [call])
-        return ToolAnswer(_SCORED_ONLY) if is_scored_only else None
+        return ToolAnswer(SCORED_ONLY) if is_scored_only else None
 
     def _value(self, call: ToolCall) -> Any:
         mock, number = self._mocks[call.name], None

@@ -20,7 +20,8 @@ from ...errors import CannotCompare, ModelError
 from ...matchers.modes import DEFAULT_MODE
 from ...record.calls import ToolCall
 from ...record.names import KnownTools
-from ...record.transcript import NOT_RUN, Message, Reply, Transcript, text_of
+from ...record.status import NOT_RUN, reports_error
+from ...record.transcript import Message, Reply, Transcript, text_of
 from ...scoring.turns import forbidden_in
 from ...suite.case import ResolvedCase
 from ...suite.expectations import ANY_TOOL
@@ -88,7 +89,7 @@ class Toolbox:
         return run + [most] * (len(calls) - len(run))
 
     async def check_own(self, call: ToolCall) -> ToolAnswer | None:
-        """Check a call of an agent's own tool. Returns an empty `executed` answer, or a refusal.
+        """Check a call of an agent's own tool. Returns an empty answer, or a refusal.
 
         Returns None if the call is forbidden. Raises ModelError if the command line does not allow
         the tool.
@@ -104,7 +105,7 @@ class Toolbox:
         if not any(tool is not None and tool.name == found.name for tool in allowed):
             text = f"its own tool {found.name}, which may run only with {allowing(found.name)}"
             raise ModelError(f"the agent called {text}", kind="tool_server")
-        return ToolAnswer("", "executed")
+        return ToolAnswer("")
 
     def _cannot_alter(self, tool: str) -> ModelError:
         return ModelError(
@@ -117,19 +118,19 @@ class Toolbox:
         """Raise ModelError if an agent itself ran a tool whose answers a variant alters."""
         for each in replies if self.case.altered is not None else ():
             answers = {answer.get("tool_call_id"): text_of(answer) for answer in each.answers}
-            for call, became in zip(each.calls, each.status or [None] * len(each.calls), strict=False):
+            for call, status, ours in each.ended:
                 found = self._offered(call)
                 if isinstance(found, ToolAnswer) or call.id not in answers:
                     continue
-                missing = self._alterations.is_missing(found.name, answers[call.id], became)
-                if missing and became not in NOT_RUN:
+                missing = self._alterations.is_missing(found.name, answers[call.id], ours=ours)
+                if missing and status not in NOT_RUN:
                     raise self._cannot_alter(found.name)
 
     async def repeat(self, replies: Sequence[Reply]) -> None:
         """Repeat a transcript's calls in the sources, because the next turn builds on their state."""
         for each in replies:
-            for call, became in zip(each.calls, each.status, strict=False):
-                if became == "executed":
+            for call, _, ours in each.ended:
+                if ours:
                     await self._answer(call, None, repeated=True)
                 elif not isinstance(found := self._offered(call), ToolAnswer):
                     self._alterations.skip(found.name)
@@ -165,7 +166,7 @@ class Toolbox:
         self, call: ToolCall, messages: Sequence[Message] | None, *, repeated: bool = False
     ) -> ToolAnswer:
         if call.hosted:
-            return ToolAnswer("", "executed")  # by the provider
+            return ToolAnswer("")  # by the provider
         names = [tool.name for tool in self.tools]
         call = self._known(call)
         found = self._offered(call)
@@ -175,7 +176,8 @@ class Toolbox:
                 continue
             answer = await source.answer(asked, names, messages)
             if answer is not None:
-                return answer
+                failed = answer.ran and reports_error(answer.content)
+                return answer._replace(status="error") if failed else answer
         return found if isinstance(found, ToolAnswer) else _refused(f"{call.name} is not available")
 
     def _offered(self, call: ToolCall) -> ToolCall | ToolAnswer:

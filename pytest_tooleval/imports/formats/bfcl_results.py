@@ -140,8 +140,7 @@ def _messages(result: _Result, makes_calls: bool) -> Iterator[Message]:
             ids = [f"call_{number}_{index}_{which}" for which in range(len(step.calls))]
             yield _reply(step, ids)
             for id, content in zip(ids, step.answers, strict=False):
-                # The benchmark plays all calls.
-                yield {"role": "tool", "tool_call_id": id, "content": content, "status": "executed"}
+                yield {"role": "tool", "tool_call_id": id, "content": content}
         if not turn:
             yield {"role": "assistant", "content": ""}
 

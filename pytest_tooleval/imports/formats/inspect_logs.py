@@ -69,7 +69,7 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
         content = [part for part in objects_of(content, "content") if part.get("type") != "reasoning"]
     made = {"role": message.get("role"), "content": content}
     if message.get("role") == "tool":
-        failed = {"status": "failed"} if message.get("error") else {}
+        failed = {"status": "error"} if message.get("error") else {}
         return {**made, "tool_call_id": message.get("tool_call_id"), **failed}
     calls = [_call(each) for each in objects_of(message.get("tool_calls"), "tool_calls")]
     return {**made, "tool_calls": calls} if calls else made

@@ -43,7 +43,7 @@ def chat_message(message: Any) -> Any:
         return message
     made: dict[str, Any] = {"role": _ROLES[found["type"]], "content": found.get("content")}
     if made["role"] == "tool":
-        status = {"status": "failed"} if found.get("status") == "error" else {}
+        status = {"status": "error"} if found.get("status") == "error" else {}
         return {**made, "tool_call_id": found.get("tool_call_id"), **status}
     extra = as_mapping(found.get("additional_kwargs"))
     every = (

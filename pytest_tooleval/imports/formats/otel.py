@@ -13,7 +13,8 @@ from typing import Any
 
 from ...errors import Problem
 from ...record.calls import is_number
-from ...record.transcript import SYSTEM_ROLES, CallStatus, Message, Usage, gist_of
+from ...record.status import StatusWord
+from ...record.transcript import SYSTEM_ROLES, Message, Usage, gist_of
 from ..conversation import NO_NAME, Conversation
 from ..format import Format, each_file
 from ..records import Record, UnusableError
@@ -106,7 +107,7 @@ class _ToolRuns:
     def __init__(self) -> None:
         self._by_call: dict[tuple[str, str], ToolRun] = {}
         self._others: dict[_Tool, list[ToolRun]] = {}
-        self._seen: dict[tuple[Span, _Tool], set[CallStatus | None]] = {}
+        self._seen: dict[tuple[Span, _Tool], set[StatusWord | None]] = {}
 
     def add(self, trace: str, run: ToolRun) -> None:
         if run.call is not None:
@@ -118,9 +119,9 @@ class _ToolRuns:
         """The last run of a call that its span names."""
         return self._by_call.get((trace, str(call["id"])))
 
-    def statuses(self, chain: _Chain) -> dict[str, CallStatus]:
+    def statuses(self, chain: _Chain) -> dict[str, StatusWord]:
         """What became of the calls of a conversation, by their ids, where its tools say it."""
-        found: dict[str, CallStatus] = {}
+        found: dict[str, StatusWord] = {}
         following = [*chain.spans[1:], None]
         for span, replies, then in zip(chain.spans, chain.replies, following, strict=True):
             for call in (each for reply in replies for each in reply.get("tool_calls") or ()):
@@ -130,8 +131,8 @@ class _ToolRuns:
                     found[str(call["id"])] = status
         return found
 
-    def _between(self, span: Span, then: Span | None, function: Mapping[str, Any]) -> CallStatus | None:
-        """What became of a call, if the runs between this call of the model and the next agree."""
+    def _between(self, span: Span, then: Span | None, function: Mapping[str, Any]) -> StatusWord | None:
+        """What became of a call, by the runs between this call of the model and the next."""
         name, made = str(function["name"]), arguments_text(function["arguments"])
         keys = {(span.trace, name, made), (span.trace, name, "")}
         for key in keys:
@@ -141,7 +142,9 @@ class _ToolRuns:
                 after = bisect_left(runs, then.start, key=_start) if then else len(runs)
                 self._seen[span, key] = {run.status for run in runs[first:after]}
         same = set.union(*(self._seen[span, key] for key in keys))
-        return same.pop() if len(same) == 1 else None
+        if len(same) > 1:
+            return "unknown"
+        return next(iter(same), None)
 
 
 def _start(run: ToolRun) -> int:
@@ -261,7 +264,7 @@ def _run(chain: _Chain, runs: _ToolRuns) -> Conversation:
     )
 
 
-def _with_status(message: Message, statuses: Mapping[str, CallStatus]) -> Message:
+def _with_status(message: Message, statuses: Mapping[str, StatusWord]) -> Message:
     status = statuses.get(str(message.get("tool_call_id"))) if message["role"] == "tool" else None
     return message if status is None else {**message, "status": status}
 

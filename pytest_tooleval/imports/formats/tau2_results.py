@@ -123,8 +123,8 @@ def _messages(messages: Sequence[dict[str, Any]]) -> Iterator[Message]:
         message: Message = {"role": each.get("role"), "content": each.get("content")}
         calls = objects_of(each.get("tool_calls"), "tool_calls")
         if message["role"] == "tool":
-            # The benchmark plays all calls.
-            message |= {"tool_call_id": each.get("id"), "status": "executed"}
+            failed = {"status": "error"} if each.get("error") is True else {}
+            message |= {"tool_call_id": each.get("id"), **failed}
         elif calls:
             made = (called(one.get("id"), one.get("name"), one.get("arguments")) for one in calls)
             message["tool_calls"] = list(made)

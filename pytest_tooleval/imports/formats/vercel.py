@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...engine.protocols.builder import as_content
-from ...record.transcript import APPROVED
+from ...record.status import APPROVED
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format

@@ -247,7 +247,7 @@ def test_a_call_that_did_not_run_says_so(draw: Draw) -> None:
     assert made.transcript
     reply = made.transcript.replies[0]
     calls = (ToolCall("pay", {}), ToolCall("look", {}), ToolCall("refund", {}))
-    stopped = structs.replace(reply, calls=calls, status=("refused", "failed", "waiting"))
+    stopped = structs.replace(reply, calls=calls, status=("refused", "error", "waiting"))
     line = "look was answered with an error, so it was not played on the world"
     talk = structs.replace(made.transcript, replies=(stopped,))
     shown = structs.replace(made, transcript=talk, not_played=(line,))

@@ -73,7 +73,7 @@ def answer(messages, tools, call_tool):
         return "Refunded: " + str(call_tool("get_order", {"order": "A1"}))
     call = {"name": "refund", "arguments": {"order": "A1", "amount": 40}}
     calls = [{"id": "c", "type": "function", "function": call}]
-    failed = {"role": "tool", "tool_call_id": "c", "content": "not valid", "status": "failed"}
+    failed = {"role": "tool", "tool_call_id": "c", "content": "not valid", "status": "error"}
     call_tool("refund", {"order": "A1", "amount": 1})
     paid = [{**calls[0], "id": "d", "function": {**call, "arguments": {"order": "A1", "amount": 1}}}]
     ok = {"role": "tool", "tool_call_id": "d", "content": "ok"}

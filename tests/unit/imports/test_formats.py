@@ -252,7 +252,7 @@ def test_results_that_failed_say_so() -> None:
         ]
         for name in ("vercel.jsonl", "bedrock.jsonl", "inspect_logs.json")
     }
-    assert all("failed" in found for found in statuses.values())
+    assert all("error" in found for found in statuses.values())
 
 
 def test_approvals_of_the_ai_sdk() -> None:

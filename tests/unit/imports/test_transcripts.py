@@ -184,8 +184,8 @@ def langchain(id: str, status: str) -> Attributes:
 @pytest.mark.parametrize(
     ("spans", "statuses"),
     [
-        ([span("t", 2, conventions("c1"), **FAILED), span("u", 4, conventions("c2"))], ["failed", None]),
-        ([span("t", 2, conventions("c1", **{"error.type": "ValueError"}))], ["failed", None]),
+        ([span("t", 2, conventions("c1"), **FAILED), span("u", 4, conventions("c2"))], ["error", None]),
+        ([span("t", 2, conventions("c1", **{"error.type": "ValueError"}))], ["error", None]),
         (
             [span("t", 2, conventions("c1", **{"pydantic_ai.tool.deferral.name": "ApprovalRequired"}))],
             ["waiting", None],
@@ -195,13 +195,14 @@ def langchain(id: str, status: str) -> Attributes:
                 span("t", 2, conventions("c1", **{"pydantic_ai.tool.deferral.name": "CallDeferred"})),
                 span("u", 4, conventions("c2"), **FAILED),
             ],
-            [None, "failed"],
+            [None, "error"],
         ),
         # Without ids, the spans between two calls of the model are those of the first one's calls.
-        ([span("t", 2, inference(), **FAILED), span("u", 4, inference())], ["failed", None]),
-        ([span("t", 2, inference()), span("u", 4, inference(), **FAILED)], [None, "failed"]),
-        ([span("t", 2, inference(**langchain("c2", "error")))], [None, "failed"]),
-        ([span("t", 2, inference(), **FAILED), span("u", 2, inference())], [None, None]),
+        ([span("t", 2, inference(), **FAILED), span("u", 4, inference())], ["error", None]),
+        ([span("t", 2, inference()), span("u", 4, inference(), **FAILED)], [None, "error"]),
+        ([span("t", 2, inference(**langchain("c2", "error")))], [None, "error"]),
+        ([span("t", 2, inference(), **FAILED), span("u", 2, inference())], ["unknown", None]),
+        ([span("t", 2, conventions("c1", **{"error.type": "TimeoutError"}))], ["unknown", None]),
         ([span("t", 2, inference(**{"input.value": {"amount": 1}}), **FAILED)], [None, None]),
         ([span("t", 2, inference(**{"tool.name": "look"}), **FAILED)], [None, None]),
         ([span("t", 2, inference(), trace="other", **FAILED)], [None, None]),
@@ -234,9 +235,9 @@ MADE = item("mcp_call", id="m", approval_request_id="a", name="pay", arguments=j
     ("items", "status", "content"),
     [
         ([{"role": "tool", "content": "no", "status": "rejected"}], "refused", "no"),
-        ([{"role": "tool", "content": "no", "is_error": True}], "failed", "no"),
-        ([{"role": "tool", "content": "no", "isError": True}], "failed", "no"),
-        ([item("function_call_output", call_id="c", output="", status="incomplete")], "failed", ""),
+        ([{"role": "tool", "content": "no", "is_error": True}], "error", "no"),
+        ([{"role": "tool", "content": "no", "isError": True}], "error", "no"),
+        ([item("function_call_output", call_id="c", output="", status="incomplete")], "error", ""),
         ([item("function_call_output", call_id="c", output="ok", status="completed")], None, "ok"),
         ([ASKS], "waiting", ""),
         (
@@ -254,8 +255,8 @@ MADE = item("mcp_call", id="m", approval_request_id="a", name="pay", arguments=j
             None,
             "ok",
         ),
-        ([{**MADE, "approval_request_id": None, "error": "503"}], "failed", "503"),
-        ([{**MADE, "approval_request_id": None, "output": "", "status": "failed"}], "failed", ""),
+        ([{**MADE, "approval_request_id": None, "error": "503"}], "error", "503"),
+        ([{**MADE, "approval_request_id": None, "output": "", "status": "error"}], "error", ""),
     ],
 )
 def test_what_became_of_a_call_is_kept_of_messages_and_items(

@@ -166,7 +166,7 @@ OK = {"content": "ok"}
         ([(REFUND, None), (HALF, None)], 60),
         ([(REFUND, {"content": '{"error": null, "ok": true}'})], 40),
         ([(REFUND, {"content": "error"})], 40),
-        ([(REFUND, {**UNAVAILABLE, "status": "executed"}), (REFUND, OK)], 80),
+        ([(REFUND, {**UNAVAILABLE, "status": "ok"}), (REFUND, OK)], 80),
     ],
 )
 def test_a_call_that_was_blocked_changed_nothing(desk: Path, made: list[Any], amount: float) -> None:
@@ -179,15 +179,20 @@ def test_a_call_that_was_blocked_changed_nothing(desk: Path, made: list[Any], am
         ({"content": "no", "status": "rejected"}, "refused"),  # openai-agents, our adapters
         ({"content": "no", "outcome": "denied"}, "refused"),  # pydantic-ai
         ({"content": "no", "status": "waiting"}, "waiting"),
-        ({"content": "no", "status": "error"}, "failed"),  # LangChain
-        ({"content": "no", "outcome": "retried"}, "failed"),  # pydantic-ai
-        ({"content": "no", "is_error": True}, "failed"),  # Anthropic
-        ({"content": "no", "isError": True}, "failed"),  # MCP
-        ({"content": '{"content": [], "isError": true}'}, "failed"),  # MCP's result, as by ADK
-        ({"content": [{"type": "text", "text": '{"error": {"code": 503}}'}]}, "failed"),
-        ({"content": '{"error": "no"}', "status": "success"}, "failed"),
-        ({"content": "no", "status": "success", "is_error": False}, None),
-        ({"content": "[" * 100_000}, None),
+        ({"content": "no", "status": "error"}, "error"),  # LangChain
+        ({"content": "no", "outcome": "retried"}, "error"),  # pydantic-ai
+        ({"content": "no", "is_error": True}, "error"),  # Anthropic
+        ({"content": "no", "isError": True}, "error"),  # MCP
+        ({"content": '{"content": [], "isError": true}'}, "error"),  # MCP's result, as by ADK
+        ({"content": [{"type": "text", "text": '{"error": {"code": 503}}'}]}, "error"),
+        ({"content": '{"error": "no"}', "status": "success"}, "error"),
+        ({"content": "Error: no", "status": "success", "is_error": False}, "ok"),
+        ({"content": "[" * 100_000}, "ok"),
+        ({"content": '{"error": "no"}', "status": "ok"}, "ok"),
+        ({"content": "no", "status": "timed_out"}, None),
+        ({"content": '{"error": "ReadTimeout"}'}, None),
+        ({"content": "deadline exceeded", "is_error": True}, None),
+        ({"content": '{"error": "timed out"}', "status": "error"}, "error"),
     ],
 )
 def test_what_became_of_a_call_is_read_from_its_answer(
@@ -195,9 +200,9 @@ def test_what_became_of_a_call_is_read_from_its_answer(
 ) -> None:
     (amount, result) = refunded(desk, (REFUND, answer))
     assert result.transcript is not None
-    assert result.transcript.replies[0].status == ((status,) if status else ())
-    assert amount == (0 if status else 40)
-    assert len(result.not_played) == (status == "failed")
+    assert result.transcript.replies[0].status == (status,)
+    assert amount == (40 if status in ("ok", None) else 0)
+    assert len(result.not_played) == (status == "error")
 
 
 def test_the_result_names_the_failed_calls_that_were_not_played(desk: Path) -> None:

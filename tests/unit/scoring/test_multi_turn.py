@@ -10,8 +10,9 @@ from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.results import NO_TOOL
+from pytest_tooleval.record.status import CallStatus
 from pytest_tooleval.record.thresholds import missed_text, needs_text
-from pytest_tooleval.record.transcript import CallStatus, Reply, Transcript
+from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring.trial import score_transcript
 
 from .cases import call, resolved, score, score_live
@@ -257,13 +258,13 @@ def test_what_leads_to_a_retry_is_no_surplus() -> None:
     def after(first: CallStatus, *later: ToolCall) -> float | None:
         replies = [
             Reply(message={"role": "assistant"}, calls=(made,), status=(status,))
-            for made, status in ((C, first), *((each, "executed") for each in later))
+            for made, status in ((C, first), *((each, "ok") for each in later))
         ]
         transcript = Transcript((), tuple(replies))
         return score_transcript(resolved(None, **CHAIN), transcript).values["no_extra_calls"]
 
-    assert after("failed", A, C) == after("failed", A, B, C) == 1.0
-    assert after("executed", A, C) == after("failed", OFF, C) == after("failed", C, A) == 0.0
+    assert after("error", A, C) == after("error", A, B, C) == 1.0
+    assert after("ok", A, C) == after("error", OFF, C) == after("error", C, A) == 0.0
 
 
 def test_to_repeat_what_failed_is_no_surplus() -> None:
@@ -274,9 +275,9 @@ def test_to_repeat_what_failed_is_no_surplus() -> None:
         made = resolved(None, **CHAIN)
         return score_transcript(made, Transcript((), tuple(replies))).values["no_extra_calls"]
 
-    assert further(C, C, status="failed") == further(C, C, C, status="failed") == 1.0
-    assert further(C, C, status="executed") == further(C, C, status=None) == 0.0
-    assert further(C, FURTHER, status="failed") == 0.0
+    assert further(C, C, status="error") == further(C, C, C, status="error") == 1.0
+    assert further(C, C, status="ok") == further(C, C, status=None) == 0.0
+    assert further(C, FURTHER, status="error") == 0.0
 
 
 def test_to_repeat_what_a_tool_answered_with_an_error_is_no_surplus() -> None:
@@ -287,9 +288,8 @@ def test_to_repeat_what_a_tool_answered_with_an_error_is_no_surplus() -> None:
             {"role": "tool", "tool_call_id": id, "content": content}
             for id, content in zip(ids, contents, strict=True)
         ]
-        status: tuple[CallStatus, ...] = ("executed",)
         replies = [
-            Reply(message={"role": "assistant"}, calls=(each,), answers=(answer,), status=status)
+            Reply(message={"role": "assistant"}, calls=(each,), answers=(answer,))
             for each, answer in zip(made, answers, strict=True)
         ]
         transcript = Transcript((), tuple(replies))

@@ -64,8 +64,8 @@ def messages(*replies: Any) -> list[dict[str, Any]]:
             id = f"{number}.{place}"
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
             made.append({"id": id, "type": "function", "function": {"name": name, "arguments": text}})
-            if answer is not None:
-                answers.append({"role": "tool", "tool_call_id": id, "content": answer})
+            given = answer if isinstance(answer, list) else [] if answer is None else [answer]
+            answers += [{"role": "tool", "tool_call_id": id, "content": each} for each in given]
         found += [{"role": "assistant", "content": None, "tool_calls": made}, *answers]
     return [*found, {"role": "assistant", "content": "done"}]
 
@@ -85,11 +85,14 @@ KEPT: list[tuple[dict[str, Any], list[Any]]] = [
     (LOOKED_AT_ANY, [[get("B2")], [refund()]]),
     (ONE_MAIL, [[MAILED]]),
     (ONE_MAIL, [[UNSENT], [MAILED]]),
+    (ONE_MAIL, [[UNSENT], [UNSENT], [MAILED]]),
     (ONE_MAIL, [[get()], [get()], [MAILED]]),
     (MAIL, [[MAILED], [OTHER_MAIL]]),
     (NO_CHARGE, [[CHARGED], [CANCELLED]]),
     (NO_CHARGE, [[CHARGED, CANCELLED]]),
     (NO_CHARGE, [[NOT_CANCELLED], [CHARGED]]),
+    (NO_CHARGE, [[("cancel", "{", ERROR)], [CHARGED]]),
+    (LOOKED, [[get(answer=[ERROR, ORDER])], [refund()]]),
     (NO_MORE_THAN_PAID, [[get()], [refund(40)]]),
     (NO_MORE_THAN_PAID, [[get()], [refund(39.5)]]),
     (ALL_OF_IT, [[get()], [refund(40)]]),
@@ -114,9 +117,24 @@ BROKEN: list[tuple[dict[str, Any], list[Any], str]] = [
     (ONE_MAIL, [[MAILED], [OTHER_MAIL]], "called 2 times"),
     (ONE_MAIL, [[MAILED], [MAILED]], "called 2 times"),
     (ONE_MAIL, [[UNSENT], [OTHER_MAIL]], "called 2 times"),
+    (ONE_MAIL, [[UNSENT], [MAILED], [MAILED]], "called 2 times"),
+    (ONE_MAIL, [[UNSENT], [MAILED], [UNSENT], [MAILED]], "called 2 times"),
+    (ONE_MAIL, [[UNSENT, UNSENT]], "called 2 times"),
+    (
+        LOOKED,
+        [[get(answer=[ORDER, ERROR])], [refund()]],
+        'get_order(id="A1") was answered with an error',
+    ),
+    (
+        LOOKED,
+        [[get(answer='{"error": "timed out"}')], [refund()]],
+        'nobody knows how get_order(id="A1") ended',
+    ),
     (MAIL, [[get()]], "called 0 times"),
     (NO_CHARGE, [[CANCELLED], [CHARGED]], "after cancel"),
     (NO_CHARGE, [[CANCELLED, CHARGED]], "after cancel"),
+    (NO_CHARGE, [[("cancel", "{", "cancelled")], [CHARGED]], "after cancel"),
+    (NO_CHARGE, [[("cancel", {}, '{"error": "timeout"}')], [CHARGED]], "after cancel"),
     (NO_CHARGE, [[("cancel", {}, None)], [get()], [CHARGED]], "after cancel"),
     (NO_MORE_THAN_PAID, [[get()], [refund(41)]], 'amount: expected {"$lte": 40.0}, got 41'),
     (NO_MORE_THAN_PAID, [[refund(1)]], 'no earlier answer of get_order(id="A1")'),
@@ -134,6 +152,11 @@ BROKEN: list[tuple[dict[str, Any], list[Any], str]] = [
     (NO_MORE_THAN_PAID, [[get()], [refund("40")]], 'amount: expected {"$lte": 40.0}, got "40"'),
     (ALL_OF_IT, [[get()], [get(answer='{"total": 10}')], [refund(40)]], "amount: expected 10, got 40"),
     (ALL_OF_IT, [[get()], [("refund", {"order": "A1"}, "ok")]], "amount is missing"),
+    (
+        NO_MORE_THAN_PAID,
+        [[get(answer=['{"total": 50}', '{"total": 5}'])], [refund(10)]],
+        'amount: expected {"$lte": 5}, got 10',
+    ),
     (LARGE, [[refund(101)], [MAILED]], "no earlier call of send_email"),
 ]
 
@@ -142,11 +165,11 @@ BROKEN: list[tuple[dict[str, Any], list[Any], str]] = [
     ("fields", "value"),
     [
         ({"approved": True}, 1.0),
-        ({"approved": True, "status": "failed"}, 1.0),
+        ({"approved": True, "status": "error"}, 1.0),
         ({"status": "refused"}, 1.0),
         ({"status": "waiting"}, 1.0),
         ({}, 0.0),
-        ({"status": "failed"}, 0.0),
+        ({"status": "error"}, 0.0),
         ({"approved": "yes"}, 0.0),
         ({"approved": False}, 0.0),
     ],
@@ -158,6 +181,34 @@ def test_a_call_runs_only_after_it_was_approved(fields: dict[str, Any], value: f
     assert found.scores["policies"].value == value
     (check,) = found.scores["policies"].checks
     assert (check.reason == "it ran, and no approval is recorded") == (value == 0)
+
+
+def test_of_several_answers_to_a_call_the_last_one_says_whether_it_was_approved() -> None:
+    suite = suite_of({"tool": "refund", "after_approval": True})
+    run = messages([get()], [refund()])
+    waiting = {**run[-2], "status": "waiting"}
+    for first, last, value in ((None, True, 1.0), (True, None, 0.0), (True, False, 0.0)):
+        made = [*run[:-2], {**waiting, "approved": first}, {**run[-2], "approved": last}, run[-1]]
+        assert score_messages(suite, "one", made).scores["policies"].value == value
+
+
+@pytest.mark.parametrize(
+    ("policy", "calls"),
+    [(LOOKED, [refund(), get()]), (NO_MORE_THAN_PAID, [refund(), get()])],
+)
+def test_several_replies_are_judged_in_a_case_with_a_single_prompt_too(policy: Any, calls: Any) -> None:
+    expected = [{"tool": "refund"}, {"tool": "get_order"}]
+    suite = suite_of(policy, turns=None, prompt="?", expected_calls=expected)
+    found = score_messages(suite, "one", messages(*([each] for each in calls)))
+    assert found.failure == "broken_policy"
+    assert score_messages(suite, "one", messages(*([each] for each in reversed(calls)))).passed
+
+
+def test_whoever_never_asks_has_no_approval_in_a_case_with_a_single_prompt_either() -> None:
+    policy = {"tool": "refund", "after_approval": True}
+    suite = suite_of(policy, turns=None, prompt="?", expected_tool="refund")
+    assert score_messages(suite, "one", messages([refund()])).failure == "broken_policy"
+    assert score_calls(suite, "one", [_call(refund())]).passed
 
 
 def test_a_call_without_an_answer_counts_as_one_that_ran_unapproved() -> None:

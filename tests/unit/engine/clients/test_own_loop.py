@@ -76,6 +76,22 @@ def for_ever(messages, tools, call_tool):
         except Exception:
             pass
 
+async def at_once_and_then(messages, tools, call_tool):
+    await call_tool("search", {"n": 0})
+    await asyncio.gather(*(call_tool("search", {"n": n}) for n in (1, 2)))
+    await call_tool("search", {"n": 3})
+    return "Done."
+
+async def at_once_but_told_one_by_one(messages, tools, call_tool):
+    found = await asyncio.gather(*(call_tool("search", {"n": n}) for n in (1, 2)))
+    run = []
+    for n, text in zip((1, 2), found):
+        function = {"name": "search", "arguments": json.dumps({"n": n})}
+        call = {"id": str(n), "type": "function", "function": function}
+        run.append({"role": "assistant", "tool_calls": [call]})
+        run.append({"role": "tool", "tool_call_id": str(n), "content": text})
+    return [*run, "Done."]
+
 async def for_ever_later(messages, tools, call_tool):
     while True:
         await call_tool("search")
@@ -412,6 +428,22 @@ def test_an_agent_that_gives_up_fails(runner: Runner, folder: Path, name: str, m
     assert result.wrong.startswith("gave up: ")
 
 
+@pytest.mark.parametrize(
+    ("name", "unanswered"),
+    [
+        ("in_threads", [0, 0, 0]),
+        ("at_once_and_then", [0, 0, 1, 0, 0]),
+        ("at_once_but_told_one_by_one", [0, 1, 0]),
+    ],
+)
+def test_a_call_that_began_before_another_was_answered_did_not_come_after_it(
+    runner: Runner, folder: Path, name: str, unanswered: list[int]
+) -> None:
+    replies = run(runner, folder, name).replies
+    assert [each.unanswered for each in replies] == unanswered
+    assert all(any(each.by_suite) == bool(each.calls) for each in replies)
+
+
 def test_a_returned_call_that_no_hook_saw_is_not_lost(runner: Runner, folder: Path) -> None:
     transcript = run_own(runner, folder, "returns_more_than_the_hook_saw", "search")
     assert calls(transcript) == [("search", {"to": "Oslo"}), ("book", {})]
@@ -420,7 +452,7 @@ def test_a_returned_call_that_no_hook_saw_is_not_lost(runner: Runner, folder: Pa
 def test_what_a_guard_stopped_is_not_what_the_suite_answered(runner: Runner, folder: Path) -> None:
     transcript = run(runner, folder, "tries_again_after_its_guard")
     assert contents(transcript) == ["blocked", '{"flight": "OS1"}']
-    assert [each.status for each in transcript.replies] == [("refused",), ("executed",), ()]
+    assert [each.status for each in transcript.replies] == [("refused",), ("ok",), ()]
 
 
 def test_what_the_suite_answered_has_run_once_also_if_a_guard_withheld_it(
@@ -428,7 +460,7 @@ def test_what_the_suite_answered_has_run_once_also_if_a_guard_withheld_it(
 ) -> None:
     transcript = run(runner, folder, "refuses_what_it_ran")
     assert contents(transcript) == ['{"flight": "OS1"}']
-    assert [each.status for each in transcript.replies] == [("executed",), ()]
+    assert [each.status for each in transcript.replies] == [("ok",), ()]
 
 
 def test_arguments_that_are_nested_endlessly_are_the_models_mistake(

@@ -46,7 +46,7 @@ def test_a_simulation_as_chat_messages(tmp_path: Path) -> None:
             "content": None,
             "tool_calls": [{"id": "c1", "type": "function", "function": function}],
         },
-        {"role": "tool", "tool_call_id": "c1", "content": "Error: none", "status": "executed"},
+        {"role": "tool", "tool_call_id": "c1", "content": "Error: none", "status": "error"},
         {"role": "assistant", "content": "Done."},
         {"role": "user", "content": "###STOP###"},
     ]

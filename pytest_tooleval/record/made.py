@@ -1,0 +1,86 @@
+"""The calls of a conversation, each with how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .calls import ToolCall
+from .status import APPROVED, NOT_RUN, CallStatus, LastAnswer, last_answers, reports_error
+from .transcript import Reply, status_of, text_of
+
+
+class Made(NamedTuple):
+    """A call, the number of its reply, and how it ended. Negative numbers are the case's own messages.
+
+    `status` None is unknown, as is `answer` None. `answered` is the number of the reply after which its
+    last answer came. `knew` is the number of the first reply whose answers were not known when it began.
+    """
+
+    call: ToolCall
+    reply: int
+    knew: int
+    status: CallStatus | None
+    answer: str | None = None
+    answered: int | None = None
+    is_approved: bool = False
+    by_suite: bool = False
+
+    @property
+    def ran(self) -> bool:
+        """Whether it may have run."""
+        return self.status not in NOT_RUN
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was answered, and still nobody knows whether it ran."""
+        return self.status is None and self.answer is not None and not self.by_suite
+
+    @property
+    def failed(self) -> bool:
+        """Whether whoever called was told that it failed."""
+        return self.status in ("error", "refused") or (
+            self.status is None and reports_error(self.answer or "")
+        )
+
+    @property
+    def ended(self) -> int:
+        """The number of the reply after which it was answered, or that made it."""
+        return self.reply if self.answered is None else self.answered
+
+    def came_after(self, other: Made) -> bool:
+        """Whether it began after another call was answered."""
+        return other.ended < self.knew
+
+
+def made_in(replies: Sequence[Reply], first: int = 0) -> list[list[Made]]:
+    """Return the calls of each reply. `first` is the number of the first reply."""
+    answers = last_answers([([call.id for call in each.calls], each.answers) for each in replies])
+    return [
+        [
+            _made(reply, call, index, answer, first, number)
+            for index, (call, answer) in enumerate(zip(reply.calls, of_reply, strict=True))
+        ]
+        for number, (reply, of_reply) in enumerate(zip(replies, answers, strict=True))
+    ]
+
+
+def _made(
+    reply: Reply, call: ToolCall, index: int, answer: LastAnswer | None, first: int, number: int
+) -> Made:
+    status = next(iter(reply.status[index : index + 1]), None)
+    knew = first + number - reply.unanswered
+    if answer is None:
+        return Made(call, first + number, knew, status)
+    if not reply.status:
+        status = status_of(answer.message)
+    return Made(
+        call,
+        first + number,
+        knew,
+        status,
+        text_of(answer.message),
+        first + answer.after,
+        answer.message.get(APPROVED) is True,
+        any(reply.by_suite[index : index + 1]),
+    )
