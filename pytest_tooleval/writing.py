@@ -1,4 +1,4 @@
-"""Write files atomically, and read code identically on every system."""
+"""Write files atomically, and read them whole."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ def write_whole(path: Path, parts: Iterable[bytes], check: Callable[[], object] 
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_whole(path: Path) -> bytes:
+    """Return what is in a file. Raises OSError, and for a device, which may never end."""
+    if path.is_char_device() or path.is_block_device():
+        raise OSError("it is a device")
+    return path.read_bytes()
 
 
 def code_of(file: Path) -> bytes:

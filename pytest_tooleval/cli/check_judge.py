@@ -19,6 +19,7 @@ from ..record.transcript import Judged, Transcript
 from ..secrets import redacted
 from ..text import counted, json_text, printable, shown
 from ..verdicts.statistics import kappa, wilson
+from ..writing import read_whole
 from .shared import table
 
 
@@ -79,7 +80,7 @@ def check_judge(file: Path, judge: str) -> None:
 def _read(file: Path) -> Iterator[_Label]:
     decoder = Decoder(_Line)
     try:
-        lines = file.read_bytes().splitlines()
+        lines = read_whole(file).splitlines()
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {os_reason(error)}") from None
     if not any(map(bytes.strip, lines)):

@@ -13,7 +13,7 @@ import click
 
 from ..checkout.ci import CiJob
 from ..checkout.git import file_at, git_output, has_revision
-from ..errors import ToolevalError
+from ..errors import ToolevalError, os_reason
 from ..project.child import run_pytest
 from ..record.document import RowsDocument
 from ..record.encoding import read_document
@@ -191,9 +191,12 @@ def _forge(job: CiJob) -> Forge:
 def _summarise(job: CiJob | None, text: str) -> None:
     """Write the text to the job summary, or print it."""
     if job and job.summary:
-        append_step_summary(job.summary, text)
-    else:
-        click.echo(text)
+        try:
+            append_step_summary(job.summary, text)
+            return
+        except OSError as error:
+            _warn(job, f"{job.summary}: cannot be written: {os_reason(error)}")
+    click.echo(text)
 
 
 def _warn(job: CiJob, text: str) -> None:

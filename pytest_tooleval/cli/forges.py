@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from ..errors import ToolevalError
 
 _TIMEOUT_S = 30.0
 _PAGE = 100
+_MOST_PAGES = 100
+
+_T = TypeVar("_T")
 
 
 class Refused(ToolevalError):
@@ -71,27 +78,53 @@ class Forge(ABC):
         state = "success" if passed else self._failure
         self._send("POST", f"{self._statuses}/{commit}", {"state": state, **about})
 
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._base + path, data, self._headers, method=method)
-        what = f"{method} {path.partition('?')[0]}"
+        what = _named(method, path)
         try:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
-                text = answer.read()
-            return json.loads(text) if text else None
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             kind = Refused if error.code in (401, 403, 404) else ToolevalError
             raise kind(f"{what}: answered {error.code}") from None
-        except (OSError, ValueError) as error:
-            raise ToolevalError(f"{what}: {error}") from None
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise ToolevalError(f"{what}: {error or type(error).__name__}") from None
 
-    def _pages(self) -> Iterator[Any]:
-        page = 1
-        while found := self._send("GET", f"{self._comments}?per_page={_PAGE}&page={page}"):
+    def _get(self, path: str, type: type[_T]) -> _T:
+        try:
+            return msgspec.json.decode(self._send("GET", path), type=type)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise ToolevalError(f"{_named('GET', path)}: an odd answer: {error}") from None
+
+    def _pages(self, type: type[_T]) -> Iterator[_T]:
+        for page in range(1, _MOST_PAGES + 1):
+            found = self._get(f"{self._comments}?per_page={_PAGE}&page={page}", list[type])  # type: ignore[valid-type]
             yield from found
             if len(found) < _PAGE:
                 return
-            page += 1
+
+
+def _named(method: str, path: str) -> str:
+    return f"{method} {path.partition('?')[0]}"
+
+
+class _Commit(Struct):
+    sha: str
+
+
+class _Request(Struct):
+    head: _Commit
+
+
+class _Login(Struct):
+    login: str
+
+
+class _GitHubComment(Struct):
+    id: int
+    body: str | None = None
+    user: _Login | None = None
 
 
 class GitHub(Forge):
@@ -106,12 +139,22 @@ class GitHub(Forge):
         self._comments, self._comment = f"/issues/{number}/comments", "/issues/comments"
 
     def head(self) -> str:
-        return str(self._send("GET", self._request)["head"]["sha"])
+        return self._get(self._request, _Request).head.sha
 
     def comments(self) -> Iterator[Comment]:
-        for each in self._pages():
-            login = (each.get("user") or {}).get("login")
-            yield Comment(int(each["id"]), str(each.get("body")), login == "github-actions[bot]")
+        for each in self._pages(_GitHubComment):
+            is_own = each.user is not None and each.user.login == "github-actions[bot]"
+            yield Comment(each.id, each.body or "", is_own)
+
+
+class _Username(Struct):
+    username: str
+
+
+class _Note(Struct):
+    id: int
+    body: str | None = None
+    author: _Username | None = None
 
 
 class GitLab(Forge):
@@ -126,9 +169,10 @@ class GitLab(Forge):
         self._comments = self._comment = f"{self._request}/notes"
 
     def head(self) -> str:
-        return str(self._send("GET", self._request)["sha"])
+        return self._get(self._request, _Commit).sha
 
     def comments(self) -> Iterator[Comment]:
-        own = self._send("GET", "/user")["username"]
-        for each in self._pages():
-            yield Comment(int(each["id"]), str(each["body"]), each["author"]["username"] == own)
+        own = self._get("/user", _Username).username
+        for each in self._pages(_Note):
+            is_own = each.author is not None and each.author.username == own
+            yield Comment(each.id, each.body or "", is_own)

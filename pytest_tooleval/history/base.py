@@ -17,8 +17,8 @@ from ..record.results import CaseResult, CaseRow
 from ..text import counted, printable
 from ..verdicts.case import pool
 from ..verdicts.sides import Side, suites_in
-from .documents import Texts, cases_of, read_document
-from .heads import Head, HeadName, read_head, read_name
+from .documents import Texts, cases_of, read_document, read_head
+from .heads import Head, HeadName, read_name
 from .places import Place
 
 _LOOKED_AT = 1000

@@ -14,12 +14,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..checkout.ci import CiJob
-from ..errors import ToolevalError
 from ..record.document import RowsDocument
 from ..record.results import CaseRow, Outcome
 from ..record.run import Run, RunSummary
 from ..record.summary import Summary
-from ..text import printable
 from ..verdicts.summary import SCORED, summarise
 from ..verdicts.words import ending, run_summary, sums_of
 from .places import Place
@@ -106,17 +104,14 @@ def read_name(name: str) -> HeadName | None:
     return HeadName(id, commit, ending == "json.gz") if ending in ("json", "json.gz") else None
 
 
-def read_head(place: Place, name: HeadName) -> Head:
-    """Raises ToolevalError for an invalid head, or one of a newer version."""
-    where = f"{place.name}: {name.head}"
+def decode_head(place: Place, name: HeadName) -> Head | None:
+    """The head of a run; None for one that is damaged. Raises ToolevalError if it cannot be read."""
     data = place.read(name.head)
     try:
         head = _READ.decode(gzip.decompress(data) if name.is_packed else data)
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
-        raise ToolevalError(f"{where}: not a head: {printable(str(error))}") from None
-    if head.summary.id != name.id:
-        raise ToolevalError(f"{where}: the head of another run, {printable(head.summary.id)}")
-    return head
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError):
+        return None
+    return head if head.summary.id == name.id else None
 
 
 def short_case(row: CaseRow, member: int = 0, start: int = 0, size: int = 0) -> ShortCase:

@@ -65,7 +65,7 @@ def _look(
             put_tags(connection, tags)
     for file in sorted(documents):
         if file.rpartition("/")[2].partition(".")[0] not in names:
-            problems.append(f"{place.name}: {file}: no head: its upload is incomplete or still running")
+            problems.append(f"{place.name}: {file}: its upload is incomplete or still running")
     return problems
 
 

@@ -27,8 +27,8 @@ from ..text import printable
 from ..verdicts.sides import BASE_WORD, Side, suites_in
 from ..verdicts.summary import file_order, rows_document, whole_document
 from .base import find_base
-from .documents import put_run, read_case, read_document, read_whole_head
-from .heads import HeadName, ShortCase, read_head, read_name, short_case
+from .documents import put_run, read_case, read_document, read_head, read_whole_head
+from .heads import HeadName, ShortCase, read_name, short_case
 from .index import NEWEST, Damaged, Index, list_runs, row_of, tags_of
 from .log import ENDING, Log, RunWriter, is_waiting, read_log
 from .older import adopt

@@ -109,8 +109,12 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
 def _source(path: Path, clean: Clean) -> tuple[Source, list[Problem]]:
     if path.name == SKILL_FILE:
         return Source(path, [Record(path, 1, {SKILL_FILE: str(path)})]), []
-    if path.is_file() and path.stat().st_size > _MOST_BYTES:
+    message = ""
+    if path.exists() and not path.is_file():
+        message = "not a regular file; write what it gives to one first"
+    elif path.exists() and path.stat().st_size > _MOST_BYTES:
         message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
+    if message:
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
     if path.suffix == ".eval":
         records, problems = [Record(path, 1, read_archive(path))], list[Problem]()

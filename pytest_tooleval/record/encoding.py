@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ..errors import ToolevalError, os_reason
+from ..writing import read_whole
 from .document import VERSION, Document
 
 _T = TypeVar("_T")
@@ -72,7 +73,7 @@ def read_document(path: Path, type: type[_T]) -> _T:
     Raises ToolevalError for any other file and any other version.
     """
     try:
-        data = path.read_bytes()
+        data = read_whole(path)
         version = msgspec.json.decode(data, type=_Version).version
         if version == VERSION:
             return msgspec.json.decode(data, type=type)

@@ -17,6 +17,7 @@ from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import keep_secret, key_variables
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
+from ..writing import read_whole
 from .checks.errors import suite_errors
 from .model import SEARCHED, Suite, without_key_values
 from .parametrize import expand
@@ -139,7 +140,7 @@ def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:
 
 def _read(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_whole(Path(path))
     except FileNotFoundError:
         _refuse(path, "there is no such file")
     except (OSError, ValueError) as error:

@@ -23,7 +23,6 @@ from .responses import ApiError
 
 TIME_LIMIT_S = 20.0
 _TICK_S = 0.05
-_MUTATE = "from pytest_tooleval.cli import main; main(['mutate', *__import__('sys').argv[1:]])"
 
 
 async def mutation_of(
@@ -37,7 +36,7 @@ async def mutation_of(
         options = [f"--json={out}", *(f"--metric={metric}" for metric in metrics)]
         with said.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-c", _MUTATE, *options, "--", file],
+                [sys.executable, "-m", "pytest_tooleval", "mutate", *options, "--", file],
                 cwd=root,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

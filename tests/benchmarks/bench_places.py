@@ -19,8 +19,8 @@ from typing import TypeVar
 from bench_history import fill
 
 from pytest_tooleval.history import History, place_of
-from pytest_tooleval.history.documents import Texts, read_document
-from pytest_tooleval.history.heads import read_head, read_name
+from pytest_tooleval.history.documents import Texts, read_document, read_head
+from pytest_tooleval.history.heads import read_name
 from pytest_tooleval.history.places import Place
 
 _T = TypeVar("_T")

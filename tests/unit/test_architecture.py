@@ -32,6 +32,7 @@ LAYERS = (
     ("verdicts", "settings", "reports", "history", "imports", "mcp", "mutation", "variants"),
     ("project", "run"),
     ("plugin", "web", "cli"),
+    ("__main__",),
 )
 # The folders of `engine`, lowest first. One imports only from those below it.
 ENGINE = "files models protocols exchange cassettes tools clients limits asking".split()

@@ -46,6 +46,7 @@ class GitHub:
         self.head = ""
         self.url = ""
         self.refuses = False
+        self.is_odd = False
         # What another job does while ours adds its comment.
         self.meanwhile: dict[str, Any] | None = None
 
@@ -55,6 +56,8 @@ class GitHub:
         return self.comments[-1]
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        if self.is_odd:
+            return 200, []
         if self.refuses and method != "GET":
             return 403, {"message": "Resource not accessible by integration"}
         if method == "GET" and path == "/repos/me/project/pulls/7":
@@ -403,6 +406,13 @@ def test_without_permission_the_job_has_a_summary(job: Job, tmp_path: Path) -> N
     job.github.refuses = True
     assert job.run() == 1
     assert "needs the permissions pull-requests: write and statuses: write" in job.output
+    assert "1 of 2 results failed." in (tmp_path / "summary.md").read_text()
+
+
+def test_a_forge_that_answers_something_else_fails_no_job(job: Job, tmp_path: Path) -> None:
+    job.github.is_odd = True
+    assert job.run() == 1
+    assert "::warning::GET /pulls/7: an odd answer: Expected `object`, got `array`" in job.output
     assert "1 of 2 results failed." in (tmp_path / "summary.md").read_text()
 
 

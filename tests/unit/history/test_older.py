@@ -64,6 +64,30 @@ def test_a_run_of_an_older_version_is_read_like_others(
     assert [path.name for path in (history.folder / "runs").iterdir()] == [f"{id}.json.gz"]
 
 
+@pytest.mark.parametrize(
+    "damaged", [b"", b"\x1f\x8b", gzip.compress(b"[]"), gzip.compress(b'{"version": 3}')]
+)
+def test_a_run_whose_head_is_damaged_is_read_from_its_document(
+    history: History, keep: Keep, damaged: bytes
+) -> None:
+    id = keep(1, *CASES)
+
+    def answers() -> object:
+        cases = [history.case(id, case.nodeid) for case in CASES]
+        return history.document(id), cases, history.trend("paris"), history.runs()
+
+    before = answers()
+    (history.folder / f"heads/{id}.{COMMIT}.json.gz").write_bytes(damaged)
+    history.path.unlink()
+
+    assert history.refresh() == []
+    assert answers() == before
+    (history.folder / f"runs/{id}.json.gz").write_bytes(b"")
+    history.path.unlink()
+    (problem,) = history.refresh()
+    assert f"runs/{id}.json.gz: not a results document" in problem
+
+
 def older_index(folder: Path) -> Path:
     """The tables of format 12, with a run that was killed and one that could not be stored."""
     folder.mkdir(parents=True)

@@ -112,7 +112,7 @@ def test_a_torn_upload_is_told(url: str, tmp_path: Path) -> None:
     found = other.refresh()
     assert [run.id for run in other.runs()] == [whole]
     assert f"{torn}.json.gz: torn: {len(data) - 20} of {len(data)} bytes" in found[0]
-    assert f"{headless}.json.gz: no head: its upload is incomplete" in found[1]
+    assert f"{headless}.json.gz: its upload is incomplete" in found[1]
 
 
 def test_a_run_that_cannot_be_stored_stays_here_until_the_next_one(
