@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from fractions import Fraction
 
 from msgspec import structs
 
@@ -12,11 +13,11 @@ from ..record.calls import ToolCall
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
-from ..suite.expectations import ExpectedCall
+from ..suite.expectations import ExpectedCall, Match
 from ..suite.resolved import accepts, find_tool
 from ..text import counted
 from .assessment import Assessment, Draft, Explained, Line, Pair
-from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, pair
+from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
 from .expected_tool import OneCall
 from .extra_calls import UNEXPECTED, no_extra_calls, overall, parts, surplus_lines
 from .one_call import ALL, Share, check_arguments, check_tool, share_of, shown_call
@@ -60,12 +61,13 @@ class Calls:
         calls: Sequence[ToolCall],
         *,
         in_order: bool,
-        match: str = "exact",
+        match: Match = "exact",
     ) -> None:
         self._case = case
         self._calls = calls
         self._expected = expected
         self._in_order = in_order
+        self._match: Match = match
         self._rules = MODES[case.param_scoring]
         if len(self._expected) > MAX_EXPECTED:
             most = f"at most {MAX_EXPECTED} can be scored; split the case"
@@ -81,8 +83,7 @@ class Calls:
         self._pairing = self._pair(self._in_order)
         pairs = self._pairing.pairs
         self._counting = self._awaited(self._pairing)
-        allowed = {"contains": len(self._counting), "within": len(calls)}
-        self._most = allowed.get(match, max(len(self._counting), len(calls)))
+        self._most = counted_calls(match, len(self._counting), len(calls))
         broken = {i: calls[j] for i, j in pairs.items() if calls[j].arguments is None}
         self.malformed = next(iter(broken.values()), None)
         self._scored = [i for i in self._counting if expected[i].params is not None or i in broken]
@@ -91,8 +92,8 @@ class Calls:
 
     def _pair(self, in_order: bool) -> Assignment:
         if not self._rows or not self._calls:
-            return Assignment({}, (), 0.0, 0.0)
-        return pair(self._rows, in_order=in_order)
+            return Assignment({}, (), Fraction(0), 0.0)
+        return pair(self._rows, in_order=in_order, match=self._match)
 
     def _awaited(self, pairing: Assignment) -> list[int]:
         """The indexes of the expected calls that count: all but missing optional ones."""

@@ -19,7 +19,7 @@ from ..record.results import ABSENT, NO_TOOL, Check
 from ..record.status import reports_error
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
-from ..suite.expectations import ANY_TOOL, Expectations
+from ..suite.expectations import ANY_TOOL, Expectations, Match
 from ..text import canonical, json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import as_json, differences, look_up, path_text, read_json, read_path, same_value
@@ -38,7 +38,7 @@ _SHOWN = 20  # differences or missing answers in an explanation
 _DECIDING = frozenset(("error", "success", "status"))
 
 
-def match_of(case: ResolvedCase, of: Expectations) -> str:
+def match_of(case: ResolvedCase, of: Expectations) -> Match:
     """Return the `match` of a turn or of the case."""
     return of.match or case.expected.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
 

@@ -152,8 +152,8 @@ class Expectations(Commented):
 
     may_change_nothing: Annotated[bool, Apart()] = Field(
         False,
-        description="With a world: whether an agent that makes no call may pass, as what it should do "
-        "leaves the state as it is. Without it, such a case is an error.",
+        description="With turns: whether an agent that makes no call may pass, as with a state that has "
+        "to stay as it is. Without it, such a case is an error.",
     )
 
     # The number of the list in `$any_of` that these have instead of all.

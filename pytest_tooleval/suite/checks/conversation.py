@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ...explain import describe, nearest, show
@@ -17,7 +18,10 @@ from ..tools import forces_call
 from .scope import Scope
 
 _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
-_SAYS_NOTHING = '"contains" says nothing where no call has to be made; for no call, write "exact"'
+_SAYS_NOTHING = (
+    '"contains" says nothing where no call has to be made; for no call, write "exact"; for any calls, '
+    "such as those that policies judge, leave the expected calls out"
+)
 _TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
 _REFUSED = (
     "prompt",
@@ -63,19 +67,30 @@ def world_errors(scope: Scope) -> Findings:
 
 
 def nothing_errors(scope: Scope) -> Findings:
-    parts = [each.part for each in scope.parts]
-    awaits = any(policy.at_least for policy in scope.case.policies)
-    if scope.suite.forbidden_calls is None and not awaits and not any(map(_expects, parts)):
-        leader = _leader(scope)
-        of = "a turn, or the case," if leader == "turns" else "the case"
-        also = " (an agent that does nothing keeps the policies)" if scope.case.policies else ""
-        message = f"nothing is expected{also}; give {of} expected_calls or another expectation"
-        yield Finding((*scope.at, leader), message, at_key=True)
+    """A conversation that an agent passes by doing nothing, unless the case says that this is right."""
+    parts, policies = [each.part for each in scope.parts], scope.case.policies
+    if any(policy.at_least for policy in policies) or any(map(partial(_expects, scope), parts)):
+        return
+    given = [
+        field
+        for field in ("forbidden_calls", "max_calls", "expected_calls", "policies")
+        if any(getattr(part, field, None) for part in (*parts, scope.suite))
+    ]
+    leader = _leader(scope)
+    of = "a turn, or the case," if leader == "turns" else "the case"
+    also = f" (an agent that does nothing keeps the {' and the '.join(given)})" if given else ""
+    message = f"nothing is expected{also}; give {of} expected_calls or another expectation"
+    leave = ', or set "may_change_nothing": true' if given else ""
+    yield Finding((*scope.at, leader), message + leave, at_key=True)
 
 
-def _expects(part: Expectations) -> bool:
-    fields = ("forbidden_calls", "expected_state", "expected_text", "max_calls", "expected_stop")
-    return part.calls is not None or any(getattr(part, name, None) is not None for name in fields)
+def _expects(scope: Scope, part: Expectations) -> bool:
+    """Whether an agent that does nothing fails, or may pass by a word of the suite."""
+    fields = ("expected_state", "expected_text", "expected_stop")
+    if part.may_change_nothing or any(getattr(part, name, None) is not None for name in fields):
+        return True
+    is_limit = (part.match or scope.case.match) == "within" and not part.allows_no_call
+    return part.calls is not None and not is_limit
 
 
 def user_errors(scope: Scope) -> Findings:

@@ -93,7 +93,7 @@ def score(suite: Suite, *turns: list[Any]) -> TrialResult:
 def test_match(
     desk: Path, match: str, made: list[Any], value: float, failure: str | None, wrong: str
 ) -> None:
-    suite = suite_of(desk, {"expected_calls": calls(REFUND), "match": match})
+    suite = suite_of(desk, {"expected_calls": calls(REFUND), "match": match}, may_change_nothing=True)
     trial = score(suite, [*made, "done"])
     assert trial.values["overall"] == pytest.approx(value)
     assert (trial.failure, trial.wrong) == (failure, wrong)
@@ -332,7 +332,7 @@ def test_each_turn_chooses_how_its_calls_compare(desk: Path) -> None:
 
 
 def test_what_a_turn_forbids_is_free_in_others(desk: Path) -> None:
-    suite = suite_of(desk, {"forbidden_calls": ["refund"]}, {"max_calls": 1})
+    suite = suite_of(desk, {"forbidden_calls": ["refund"]}, {"max_calls": 1}, may_change_nothing=True)
     assert score(suite, ["who?"], [REFUND, "ok"]).passed
     trial = score(suite, [REFUND, "ok"], ["ok"])
     assert trial.wrong == "turn 1: called refund, which is forbidden"
@@ -342,7 +342,7 @@ def test_what_a_turn_forbids_is_free_in_others(desk: Path) -> None:
 
 
 def test_a_turn_that_does_not_end(desk: Path) -> None:
-    suite = suite_of(desk, {"max_calls": 9}, max_rounds=2)
+    suite = suite_of(desk, {"max_calls": 9}, max_rounds=2, may_change_nothing=True)
     trial = score(suite, [LOOK, LOOK])
     assert trial.failure == "unfinished_turn"
     assert trial.wrong == "end: expected a reply without calls, got calls in every reply"
@@ -372,13 +372,13 @@ def test_a_call_that_a_run_only_has_as_text_did_not_run(desk: Path) -> None:
 
 
 def test_more_turns_than_expected(desk: Path) -> None:
-    suite = suite_of(desk, {"max_calls": 1})
+    suite = suite_of(desk, {"max_calls": 1}, may_change_nothing=True)
     with pytest.raises(ScoringError, match="the conversation has 2 turns, 1 expected"):
         score(suite, ["a"], ["b"])
 
 
 def test_calls_alone_do_not_say_in_which_turn(desk: Path) -> None:
-    suite = suite_of(desk, {"max_calls": 1}, {})
+    suite = suite_of(desk, {"max_calls": 1}, {}, may_change_nothing=True)
     with pytest.raises(ScoringError, match="has 2 turns; use score_messages"):
         score_calls(suite, suite.case("one"), [])
 

@@ -740,13 +740,39 @@ def test_policies() -> None:
     assert "no answer can pass" in both[f"{at}.at_least"]
 
 
-def test_a_conversation_that_expects_policies_alone_is_a_problem() -> None:
-    def talk(policy: Any) -> str:
-        return suite({"turns": [{"prompt": "?"}], "policies": [policy]})
+ONCE: Any = [{"tool": "search", "at_most": 1}]
+CALLS: Any = [{"tool": "search"}]
 
-    does_nothing = problems(talk({"tool": "search", "at_most": 1}))["test_cases[0].turns"]
-    assert "nothing is expected (an agent that does nothing keeps the policies)" in does_nothing
-    parse_suite(talk({"tool": "search", "at_least": 1}))
+
+@pytest.mark.parametrize(
+    ("fields", "turn", "keeps"),
+    [
+        ({}, {}, ""),
+        ({"policies": ONCE}, {}, "policies"),
+        ({"forbidden_calls": ["search"]}, {}, "forbidden_calls"),
+        ({}, {"max_calls": 2}, "max_calls"),
+        ({}, {"expected_calls": CALLS, "match": "within"}, "expected_calls"),
+        (
+            {"match": "within", "policies": ONCE},
+            {"expected_calls": CALLS},
+            "expected_calls and the policies",
+        ),
+    ],
+)
+def test_a_conversation_that_a_silent_agent_passes_is_a_problem(
+    fields: dict[str, Any], turn: dict[str, Any], keeps: str
+) -> None:
+    def talk(**more: Any) -> str:
+        return suite({"turns": [{"prompt": "?", **turn}], **fields, **more})
+
+    found = problems(talk())["test_cases[0].turns"]
+    assert (f" (an agent that does nothing keeps the {keeps});" in found) == bool(keeps)
+    for more in (
+        {"may_change_nothing": True},
+        {"expected_text": ["done"]},
+        {"policies": [{"tool": "search", "at_least": 1}]},
+    ):
+        parse_suite(talk(**more))
 
 
 def test_the_value_of_a_key_variable_is_in_nothing_but_the_address_of_a_server(
