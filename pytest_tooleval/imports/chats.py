@@ -22,7 +22,7 @@ from ..engine.protocols.builder import EXTENSIONS
 from ..engine.protocols.reading import read_messages
 from ..errors import ModelError, Problem
 from ..explain import describe, show
-from ..record.call_like import kind_of
+from ..record.call_like import UNREAD, is_call_like, kind_of, may_be_call, unknown_calls
 from ..record.calls import ToolCall, own_calls
 from ..record.names import KnownTools
 from ..record.recovery import read_calls
@@ -31,7 +31,16 @@ from ..record.transcript import Transcript, Usage, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
 from ..suite.tool_names import definition_of
-from .bodies import ANSWER_KEYS, MAX_DEPTH, WRAPPERS, body_of, is_chunk, request_parts
+from .bodies import (
+    ANSWER_KEYS,
+    MAX_DEPTH,
+    REQUEST_KEYS,
+    WRAPPERS,
+    answer_parts,
+    body_of,
+    is_chunk,
+    request_parts,
+)
 from .conversation import NO_NAME, Call, Conversation, Expected, Item
 from .format import Read, each_record
 from .openai_tools import Offered, offered_tools, typed
@@ -142,6 +151,15 @@ class _ToolChoice(Struct):
                 yield from inner.names()
 
 
+# The fields of records, answers and choices that are read, or have what a person expects.
+_READ = frozenset((
+    *REQUEST_KEYS, *ANSWER_KEYS, *WRAPPERS, *_TOOLS, *OTHER_SYSTEM, "messages", "choices", "content",
+    "delta", "logprobs", "tool_choice", "toolChoice", "function_call", "expected", "expected_tool",
+    "expected_tools", "expected_tool_calls", "expected_calls", "expected_output", "expected_outputs",
+    "reference", "references", "reference_output", "reference_outputs", "reference_trajectory",
+    "reference_tool_calls", "ground_truth", "target", "ideal", "rejected",
+))  # fmt: skip
+
 _Said = list[_Item]  # the messages of an answer
 
 
@@ -208,12 +226,34 @@ def conversations(record: Record, value: Any, system: Sequence[str] = _SYSTEM) -
     )
     found = _replies(value)
     if found is None:
-        return [_described(made, value)]
+        return [_with_others(_described(made, value), value, messages)]
     if not found:
         raise UnusableError(_NO_ANSWER)
-    replies = ([_whole(item) for item in reply] for reply in found)
+    replies = [[_whole(item) for item in reply] for reply in found]
     first = len(messages)
-    return [made._replace(messages=[*messages, *each], answers_from=first) for each in replies]
+    every = [*messages, *(message for reply in replies for message in reply)]
+    return [
+        _with_others(made._replace(messages=[*messages, *each], answers_from=first), value, every)
+        for each in replies
+    ]
+
+
+def _with_others(
+    conversation: Conversation, record: Mapping[str, Any], known: Sequence[Message]
+) -> Conversation:
+    """The conversation with what stands around it and may be a call that is not in it."""
+    answers = [record, *answer_parts(record)]
+    choices = [each for part in answers for each in objects_in(part.get("choices"))]
+    around = [unknown_calls(_others_in(part), known) for part in (*answers, *choices)]
+    unread = [field for fields in around for field in fields]
+    *before, last = conversation.messages
+    if not unread or last["role"] != "assistant":
+        return conversation
+    return conversation._replace(messages=[*before, {**last, UNREAD: [*last.get(UNREAD, ()), *unread]}])
+
+
+def _others_in(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key not in _READ}
 
 
 def conversation_reader(
@@ -263,7 +303,8 @@ def answers_in(conversation: Conversation) -> Iterator[RecordedAnswer | Problem]
 def expected_in(expected: Expected) -> RecordedAnswer:
     """The prompt and the calls of an expectation."""
     offered = None if expected.tools is None else offered_tools(list(expected.tools))
-    prompt = _prompt(_chat(list(expected.messages), "messages"))
+    known = _known(offered.tools if offered else ())
+    prompt = _prompt(_chat(list(expected.messages), "messages"), known)
     _require_user(prompt)
     return RecordedAnswer(
         prompt, offered, "auto" if offered and offered.tools else None, list(expected.calls),
@@ -277,10 +318,10 @@ def draft_in(
     """The last turn of a conversation as a draft, whose skip reason begins with `why`."""
     items = _chat(list(messages), "messages")
     start = max((n for n, item in enumerate(items, 1) if item.role == "user"), default=0)
-    prompt = _prompt(items[:start])
-    _require_user(prompt)
     offered = None if tools is None else offered_tools(list(tools))
     known = _known(offered.tools if offered else ())
+    prompt = _prompt(items[:start], known)
+    _require_user(prompt)
     replies = [_whole(item) for item in items[start:] if item.role == "assistant"]
     every = (call for each in replies for call in read_calls(each, text_of(each), known).calls)
     made = own_calls(every, known.names)
@@ -323,18 +364,18 @@ def _answer(
     if not reply:
         raise UnusableError(_NO_ANSWER)
     messages = [_whole(_decoded(item)) for item in reply]
-    unread = [part for item in reply for part in item.unread]
-    calls = _calls(messages, unread, known)
+    unread = [part for item in reply for part in _unread(item, known)]
+    calls = _calls(messages, [_whole(item) for item in before] if unread else (), known)
     ended = next((item.finish_reason for item in reply if item.finish_reason in _CUT_OFF), None)
     if ended is not None:
         raise UnusableError(f"the answer is not complete: its finish_reason is {show(ended)}")
-    prompt = _prompt(before)
+    prompt = _prompt(before, known)
     _require_user(prompt)
     kinds = tuple(map(kind_of, unread))
     return RecordedAnswer(prompt, offered, choice, calls, kinds, said=messages)
 
 
-def _prompt(items: Sequence[_Item]) -> list[Message]:
+def _prompt(items: Sequence[_Item], known: KnownTools) -> list[Message]:
     """Messages as a model can be asked with them. UnusableError if a part of one is not known.
 
     Calls that the provider ran itself often have no answers, without which no model takes them.
@@ -342,12 +383,21 @@ def _prompt(items: Sequence[_Item]) -> list[Message]:
     answered = {item.tool_call_id for item in items if item.role in ("tool", "function")}
     prompt = []
     for item in items:
-        if item.unread:
-            raise UnusableError(f"the prompt has {_named(item.unread[0])}")
+        if unread := _unread(item, known):
+            raise UnusableError(f"the prompt has {_named(unread[0])}")
         calls = [call for call in item.calls if not call.hosted or call.id in answered]
         if calls or item.content is not None or not item.calls:
             prompt.append(_message(structs.replace(item, tool_calls=calls)))
     return prompt
+
+
+def _unread(item: _Item, known: KnownTools) -> list[dict[str, Any]]:
+    """Its parts of unknown types, and the unknown fields that hold a call."""
+    return [
+        each
+        for each in item.unread
+        if "type" in each or not may_be_call(each) or is_call_like(each, known)
+    ]
 
 
 def _named(item: Any) -> str:
@@ -443,7 +493,7 @@ def _chat(values: list[Any], what: str) -> list[_Item]:
         if item.role is None:
             raise UnusableError(f"{what}: expected chat messages, got an object without a role")
         old = item.function_call
-        if old and not any(call.function and call.function.name == old.name for call in item.calls):
+        if old and not any(_is_same(call.function, old) for call in item.calls):
             item.tool_calls = [*item.calls, _Call(function=old)]
         if any(call.function is None and call.custom is None for call in item.calls):
             raise UnusableError(f"{what}: a call of neither a function nor a custom tool")
@@ -458,6 +508,13 @@ def _chat(values: list[Any], what: str) -> list[_Item]:
         # A message with the old role `function` answers the last call.
         message.tool_call_id = message.tool_call_id or last
     return messages
+
+
+def _is_same(function: _Function | None, other: _Function) -> bool:
+    if function is None:
+        return False
+    one, another = (ToolCall.parse(each.name, each.arguments) for each in (function, other))
+    return one.is_same(another)
 
 
 def _message(item: _Item) -> Message:
@@ -620,12 +677,10 @@ _SPEAKERS = ("assistant", "model")
 _FROM_CLIENTS = ("function_call_output", "custom_tool_call_output")
 
 
-def _calls(
-    messages: Sequence[Message], unread: Sequence[dict[str, Any]], offered: KnownTools
-) -> list[Call]:
+def _calls(messages: Sequence[Message], before: Sequence[Message], offered: KnownTools) -> list[Call]:
     """The calls of an answer, read as scoring reads it. UnusableError if a case cannot expect them."""
     try:
-        transcript = Transcript.from_messages(messages, offered=[offered])
+        transcript = Transcript.from_messages(messages, before, [offered])
     except ModelError as error:
         raise UnusableError(str(error)) from None
     found: list[Call] = []
@@ -636,8 +691,6 @@ def _calls(
         found.append((call.name, call.arguments))
     if transcript.unread is not None:
         raise UnusableError(f"the answer has {transcript.unread}")
-    if unread and not found:
-        raise UnusableError(f"the answer has {_named(unread[0])}, which may be a call")
     if transcript.no_answer is not None:
         raise UnusableError(f"no usable answer: {transcript.no_answer}")
     return found

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import Problem
-from ..record.call_like import UNREAD, is_call_like, kind_of
+from ..record.call_like import UNREAD, kind_of, may_be_call
 from ..record.endings import NoAnswer
 from ..record.transcript import Message, Usage
 from ..record.untrusted import objects_in
@@ -56,7 +56,7 @@ class Conversation(NamedTuple):
     def unread(self) -> list[str]:
         """The types of items in it that are not known here, and that are no calls."""
         items = (item for message in self.messages for item in objects_in(message.get(UNREAD)))
-        return [kind_of(item) for item in items if not is_call_like(item)]
+        return [kind_of(item) for item in items if not may_be_call(item)]
 
 
 class Expected(NamedTuple):

@@ -1,46 +1,85 @@
-"""Fields and items that are not known here, and that may hold a call: never "nothing happened"."""
+"""Calls in fields and items that are not known here: never "nothing happened".
+
+Whatever it is called, a value holds a call if somewhere inside it, also behind one level of JSON text,
+an object names something and gives it arguments. The words within a field's name decide nothing.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 from ..text import json_text
+from .calls import ToolCall
+from .names import NO_TOOLS, KnownTools
 from .unread import Unread
 from .untrusted import as_mapping, as_text, objects_in
 
 # The field of a message with items of unknown types.
 UNREAD = "unread"
-# The fields of a chat message: the API's, those of its providers, our own and our clients'.
-_KNOWN = frozenset(
-    "role content name tool_calls function_call tool_call_id weight refusal finish_reason stop_reason "
-    "status outcome is_error isError tool_searches programs unread id type usage audio annotations "
-    "images reasoning reasoning_content reasoning_details thinking thinking_blocks "
-    "provider_specific_fields anthropic_content gemini_parts responses_output container conversation "
-    "logprobs index model extra_content cache_control namespace".split()
+
+# The keys of a call's name and of its arguments. Vague ones also stand in spans, prompts and settings,
+# and count only with the name of an offered tool.
+_NAMES = {
+    "clear": (
+        "tool toolName tool_name function_name functionName recipient_name recipientName tool_id toolId"
+    ).split(),
+    "vague": (
+        "name function action action_name actionName method command api_name call called_tool"
+    ).split(),
+}
+_ARGUMENTS = {
+    "clear": (
+        "arguments args argument tool_input toolInput tool_args toolArgs tool_arguments toolArguments "
+        "tool_params toolParams tool_parameters toolParameters function_args functionArgs "
+        "function_arguments functionArguments action_input actionInput arguments_json argumentsJson "
+        "input_json inputJson raw_arguments rawArguments"
+    ).split(),
+    "vague": ("input inputs params parameters kwargs payload rawInput raw_input action_args").split(),
+}
+# The keys of lists of calls, under which the bare name of an offered tool counts.
+_CALLS = frozenset(
+    "tool_calls toolCalls tool_call toolCall tool_uses toolUses tool_use toolUse function_calls "
+    "functionCalls function_call functionCall calls tool_invocations toolInvocations tool_invocation "
+    "toolInvocation invocations actions steps trajectory intermediate_steps intermediateSteps "
+    "tools_used toolsUsed tools_called toolsCalled used_tools usedTools called_tools calledTools "
+    "executed_tools executedTools tool_requests toolRequests".split()
 )
-_CALLED = frozenset(
-    "call calls tool tools function functions invocation invocations toolcall toolcalls tooluse "
-    "tooluses functioncall functioncalls".split()
-)
-# What describes tools, or counts what they used.
-_DESCRIBES = frozenset(
-    "usage tokens choice definition definitions declaration declarations schema schemas config "
-    "available offered allowed enabled active resources count ids names".split()
-)
-_LISTS = frozenset(("tools", "functions"))
-_NAMES = ("name", "toolName", "tool_name", "tool", "function", "functionName", "function_name")
-_ARGUMENTS = (
-    "arguments", "args", "input", "params", "parameters", "tool_input", "toolInput", "tool_args",
-    "kwargs",
+# The keys of a tool's schema, by which an object is its definition, and no call.
+_SCHEMAS = (
+    "parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema",
+    "args_schema",
 )  # fmt: skip
-_VAGUE = frozenset(("input", "params", "parameters", "kwargs"))
-_KINDS = ("type", "kind", "part_kind")
-_DEFINED = ("function", "tool", "tools", "functions")
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_MOST_LEVELS = 5
+# What is read elsewhere: of a reply, and of other messages.
+_READ = frozenset(
+    "role content tool_call_id refusal logprobs tool_searches programs unread tool_calls "
+    "function_call".split()
+)
+_READ_OF_OTHERS = _READ - {"tool_calls", "function_call"}
+# Texts of the model, which are read or are thoughts: fields, and those of an object of these types.
+_THOUGHTS = ("reasoning", "reasoning_content", "thinking")
+_TEXTS = ("text", "thinking", "refusal", "summary")
+_TEXT_TYPES = frozenset(
+    "text input_text output_text summary_text reasoning_text refusal thinking reasoning "
+    "reasoning.text reasoning.summary".split()
+)
+_PART = "tool-"  # before a name, in the type of a part of the AI SDK
 _UNPLACED = "piece of a stream that fits nowhere"
+_ORPHAN = "tool result without its call"
+
+
+class _Call(NamedTuple):
+    """What may be a call.
+
+    It has one of the `names`; if it `is_vague`, then only an offered tool's. `arguments` is None if they
+    are not an object, or if there are none.
+    """
+
+    names: Sequence[str]
+    arguments: Mapping[str, Any] | None
+    is_vague: bool
 
 
 def unplaced(piece: object) -> dict[str, Any]:
@@ -48,104 +87,210 @@ def unplaced(piece: object) -> dict[str, Any]:
     return {"type": _UNPLACED, "piece": piece}
 
 
+def orphan(id: object, content: object) -> dict[str, Any]:
+    """A tool's answer whose call is unknown, as an item of a type that is not known."""
+    return {"type": _ORPHAN, "tool_call_id": id, "content": content}
+
+
 def kind_of(item: Mapping[str, Any]) -> str:
     """The type of an item, or the first field of a Gemini part, which has no type."""
     return str(item.get("type") or next(iter(item), ""))
 
 
+def may_be_call(item: Mapping[str, Any]) -> bool:
+    """True if an item of an unknown type may hold a call, whatever the tools."""
+    return item.get("type") in (_UNPLACED, _ORPHAN) or next(_calls_in(item), None) is not None
+
+
 def unread_fields(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the fields of a chat message that are not known, and that may hold a call."""
-    known = {as_text(_called(call)) for call in objects_in(message.get("tool_calls"))} - {""}
-    fields = ((name, value) for name, value in message.items() if name not in _KNOWN)
-    found = [{name: value} for name, value in fields if _is_call_like(name, value, known)]
-    if "name" in message and any(_holds_arguments(message.get(key)) for key in ("arguments", "args")):
-        found.append({key: message[key] for key in ("name", "arguments", "args") if key in message})
-    return found
+    return [field for field in _fields(message) if may_be_call(field)]
 
 
-def unread_in(message: Mapping[str, Any]) -> Iterator[Unread]:
-    """Yield the parts of a message that are not known here, and that may hold a call."""
-    parts = objects_in(message.get("content"))
-    kept = objects_in(message.get(UNREAD))
-    unknown = [*kept, *(part for part in parts if _names_a_call(as_text(part.get("type"))))]
-    for item in (*unread_fields(message), *(each for each in unknown if is_call_like(each))):
-        why = "an item of a kind that is not known here, and that may be a call"
-        yield Unread.at(kind_of(item), json_text(item, 400), why, "other")
+def unknown_calls(
+    fields: Mapping[str, Any], conversation: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the fields around a conversation that may hold a call which is not in it."""
+    items = [{name: value} for name, value in fields.items()]
+    if not (found := [item for item in items if may_be_call(item)]):
+        return []
+    known = [call for each in conversation for call in calls_of(each)]
+    return [
+        item for item in found if not all(_is_known(call, NO_TOOLS, known) for call in _calls_in(item))
+    ]
 
 
-def is_call_like(item: Mapping[str, Any]) -> bool:
-    """True if an item of an unknown type may be a call, or a call's answer."""
-    kind = as_text(item.get("type"))
-    if kind == _UNPLACED:
-        return True
-    if not kind:
-        return bool(_called(item)) or any(_is_call_like(name, value) for name, value in item.items())
-    rest = {name: value for name, value in item.items() if name not in ("type", "id")}
-    return _is_call_like(kind, rest)
+def unread_in(
+    message: Mapping[str, Any],
+    offered: KnownTools = NO_TOOLS,
+    conversation: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[Unread]:
+    """Yield the parts of a message that are not known here, and that hold a call.
 
-
-def _is_call_like(name: str, value: object, known: Collection[str] = ()) -> bool:
-    if not isinstance(value, (dict, list)) or not value or _describes_tools(name):
-        return False
-    named = {as_text(each.get("name")) for each in objects_in(value)} - {""}
-    if named and named <= {*known}:
-        return False  # the same calls once more
-    called = set(_calls_within(value, names_call=_names_a_call(name)))
-    if called:
-        return not called <= {*known}
-    return _names_a_call(name) and name not in _LISTS
-
-
-def _names_a_call(name: str) -> bool:
-    """True if a name names a call, a tool or a function, and no definition or usage of one."""
-    return bool(_words(name) & _CALLED) and not _describes_tools(name)
-
-
-def _describes_tools(name: str) -> bool:
-    return bool(_words(name) & _CALLED and _words(name) & _DESCRIBES)
-
-
-def _words(name: str) -> set[str]:
-    return {word.lower() for word in _WORDS.findall(name)}
-
-
-def _calls_within(value: object, level: int = 0, *, names_call: bool) -> Iterator[str]:
-    """Yield the names of what looks like calls in a value.
-
-    These are objects with a name and arguments, and items whose type names a call. `names_call`: a key
-    around it does.
+    What repeats a call of the message or of its `conversation` holds none.
     """
-    if level > _MOST_LEVELS or not isinstance(value, (dict, list)):
+    items = chain(_fields(message), objects_in(message.get(UNREAD)))
+    found = [item for item in items if may_be_call(item)]
+    if not found:
         return
-    if isinstance(value, list):
-        for inner in value:
-            yield from _calls_within(inner, level + 1, names_call=names_call)
-        return
-    kind = next((value[key] for key in _KINDS if isinstance(value.get(key), str)), "")
-    is_item = _names_a_call(kind) and kind not in _DEFINED
-    if name := _called(value, names_call=names_call or is_item):
-        yield name
-    elif is_item and len(value) > 1:
-        yield kind
-    else:
-        for key, inner in value.items():
-            yield from _calls_within(inner, level + 1, names_call=names_call or _names_a_call(key))
+    known = [call for each in (message, *conversation) for call in calls_of(each)]
+    for item in found:
+        if item.get("type") in (_UNPLACED, _ORPHAN) or _holds_call(item, offered, known):
+            why = "an item of a kind that is not known here, and that may be a call"
+            yield Unread.at(kind_of(item), json_text(item, 400), why, "other")
 
 
-def _called(value: Mapping[str, Any], *, names_call: bool = True) -> str:
-    """The name of a call; empty if the object is none.
+def calls_of(message: Mapping[str, Any]) -> list[ToolCall]:
+    """Return the calls in the fields of a reply that the chat API has for them, each once."""
+    if message.get("role", "assistant") != "assistant":
+        return []
+    raw = message.get("tool_calls")
+    calls = [ToolCall.coerce(call) for call in objects_in([raw] if isinstance(raw, dict) else raw)]
+    function = message.get("function_call")  # the older field, perhaps for the same call
+    old = ToolCall.coerce({"function": function}) if isinstance(function, Mapping) else None
+    return calls if old is None or any(map(old.is_same, calls)) else [*calls, old]
 
-    `name` with `input` may be anything, unless something around it names a call.
-    """
-    inner = as_mapping(value.get("function")) or value
-    key = next((key for key in _NAMES if isinstance(inner.get(key), str)), "")
-    held = [each for each in _ARGUMENTS if _holds_arguments(inner.get(each))]
-    is_clear = names_call or inner is not value or key != "name" or not _VAGUE.issuperset(held)
-    return inner[key] if key and held and is_clear else ""
+
+def is_call_like(item: Mapping[str, Any], offered: KnownTools) -> bool:
+    """True if an item of an unknown type holds a call, given the offered tools."""
+    return item.get("type") in (_UNPLACED, _ORPHAN) or _holds_call(item, offered, ())
 
 
-def _holds_arguments(value: object) -> bool:
-    if isinstance(value, str):
-        return value.lstrip().startswith("{")
-    is_schema = isinstance(value, dict) and ("properties" in value or value.get("type") == "object")
-    return isinstance(value, dict) and not is_schema
+def _holds_call(item: Mapping[str, Any], offered: KnownTools, known: Sequence[ToolCall]) -> bool:
+    return any(
+        (not call.is_vague or any(map(offered.has, call.names))) and not _is_known(call, offered, known)
+        for call in _calls_in(item)
+    )
+
+
+def _is_known(call: _Call, offered: KnownTools, known: Sequence[ToolCall]) -> bool:
+    names = {offered.known(name) for name in call.names}
+    same = (one for one in known if offered.known(one.name) in names)
+    return any(call.arguments is None or one.arguments == call.arguments for one in same)
+
+
+def _fields(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the fields of a message that are read nowhere else, and the parts of its content."""
+    role = message.get("role")
+    read = _READ if role == "assistant" or role is None else _READ_OF_OTHERS
+    rest = {
+        name: value
+        for name, value in message.items()
+        if name not in read and not (name in _THOUGHTS and isinstance(value, str))
+    }
+    yield from ({name: value} for name, value in rest.items())
+    if "name" in rest:  # of what speaks, unless it gives arguments
+        keys = (key for keys in _ARGUMENTS.values() for key in keys if key != "payload")
+        yield {"name": rest["name"], **{key: rest[key] for key in keys if key in rest}}
+    if role != "tool":  # whose content is data
+        content = message.get("content")
+        for part in objects_in([content] if isinstance(content, dict) else content):
+            yield dict(part)
+
+
+def _calls_in(value: object) -> Iterator[_Call]:
+    """Yield what may be calls in a value, at any depth."""
+    # Each with whether a key of calls is around it, and whether it was decoded from a text.
+    inside: list[tuple[object, bool, bool]] = [(value, False, False)]
+    while inside:
+        each, in_calls, decoded = inside.pop()
+        if isinstance(each, str):
+            if in_calls and each:
+                yield _Call((each,), None, is_vague=True)
+            if not decoded and (found := _json_in(each)) is not None:
+                inside.append((found, in_calls, True))
+        elif isinstance(each, list):
+            inside += [(inner, in_calls, decoded) for inner in each]
+        elif isinstance(each, Mapping):
+            if _is_definition(each):
+                continue
+            yield from _called(each, in_calls)
+            is_text = as_text(each.get("type", "text")) in _TEXT_TYPES
+            for key, inner in each.items():
+                if is_text and key in _TEXTS and isinstance(inner, str):
+                    continue
+                below = key in _CALLS or (in_calls and isinstance(inner, (dict, list)))
+                inside.append((inner, below, decoded))
+
+
+def _called(value: Mapping[str, Any], in_calls: bool) -> Iterator[_Call]:
+    """Yield the call that an object may be."""
+    clear, vague = (
+        [name for key in _NAMES[strength] if (name := _name_in(value.get(key)))]
+        for strength in ("clear", "vague")
+    )
+    named = (*clear, *vague)
+    kind = as_text(value.get("type"))
+    by_type = (kind.removeprefix(_PART),) if kind and (kind.startswith(_PART) or not named) else ()
+    given = _given(value, is_clear=bool(clear))
+    if given is not None and (named or by_type):
+        yield _Call((*named, *by_type), given.arguments, given.is_vague or not named)
+    elif in_calls and named:
+        yield _Call(named, None, is_vague=True)
+
+
+def _name_in(value: object) -> str:
+    """A name, or that of an object in its place."""
+    return as_text(value) or as_text(as_mapping(value).get("name"))
+
+
+class _Given(NamedTuple):
+    """Arguments, and whether they are only those of an offered tool."""
+
+    arguments: Mapping[str, Any] | None
+    is_vague: bool
+
+
+def _given(value: Mapping[str, Any], *, is_clear: bool) -> _Given | None:
+    """What an object gives to what it names, which has a clear name; None if there is nothing."""
+    found: list[_Given] = []
+    for strength, keys in _ARGUMENTS.items():
+        for key in keys:
+            if key not in value or isinstance(value[key], (bool, int, float)):
+                continue
+            given = value[key]
+            if given is None and strength != "clear":
+                continue
+            held = given if isinstance(given, Mapping) else _json_in(given)
+            if held == {} and key == "parameters":
+                continue  # also how a tool without parameters is defined
+            if isinstance(held, Mapping):
+                found.append(_Given(held, not is_clear and strength != "clear"))
+            else:
+                found.append(_Given(None, not (is_clear and strength == "clear")))
+    return min(found, key=lambda each: (each.is_vague, each.arguments is None), default=None)
+
+
+def _is_definition(value: Mapping[str, Any]) -> bool:
+    """True if an object defines a tool: it has a JSON Schema, and no arguments."""
+    schemas = [key for key in _SCHEMAS if _is_schema(value.get(key))]
+    described = [value.get("args"), value.get("arguments")] if "description" in value else []
+    others = {key: each for key, each in value.items() if key not in schemas}
+    return any(map(_is_properties, described)) or (
+        bool(schemas) and _given(others, is_clear=True) is None
+    )
+
+
+def _is_schema(value: object) -> bool:
+    found = as_mapping(value)
+    held = as_mapping(found.get("json")) or found  # Bedrock's
+    kind = as_text(held.get("type")).lower()
+    words = ("$schema", "$ref", "anyOf", "oneOf", "allOf")
+    return (
+        kind == "object" or isinstance(held.get("properties"), Mapping) or any(w in held for w in words)
+    )
+
+
+def _is_properties(value: object) -> bool:
+    found = as_mapping(value)
+    return bool(found) and all("type" in as_mapping(each) for each in found.values())
+
+
+def _json_in(text: object) -> object:
+    """The object or list in a JSON text; None if it is none."""
+    if not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

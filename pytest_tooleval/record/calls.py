@@ -94,6 +94,13 @@ class ToolCall(Struct, frozen=True, gc=False):
         except (ValueError, RecursionError):
             return None
 
+    def is_same(self, other: ToolCall) -> bool:
+        """True if another call has the same tool and arguments."""
+        one, another = (
+            each.raw_arguments if each.arguments is None else each.arguments for each in (self, other)
+        )
+        return self.name == other.name and one == another
+
     @classmethod
     def coerce(cls, call: ToolCall | Mapping[str, Any]) -> ToolCall:
         """Accept a `ToolCall`, `{"name", "arguments"}`, or the chat API's `{"function": {...}}`.

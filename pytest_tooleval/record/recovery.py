@@ -26,7 +26,7 @@ from .dialects.pythonic import read_list
 from .names import NO_TOOLS, KnownTools
 from .prose import FENCE, NEXT_MESSAGE, THINKING, THOUGHT, TICKS, Code, begin_of_answer
 from .unread import Owner, Unread
-from .untrusted import as_mapping, as_text
+from .untrusted import as_text
 
 CallFormat = Literal["native", "recovered"]
 MAX_LENGTH = 1_000_000
@@ -129,11 +129,9 @@ def _native_calls(message: Mapping[str, Any]) -> list[object]:
     if not function:
         return calls
     old = {"function": function} if isinstance(function, Mapping) else function
-    return calls if _named(old) in map(_named, calls) else [*calls, old]
-
-
-def _named(call: object) -> object:
-    return as_mapping(as_mapping(call).get("function")).get("name")
+    made = [ToolCall.coerce(call) for call in (old, *calls) if isinstance(call, Mapping)]
+    is_known = isinstance(old, Mapping) and any(map(made[0].is_same, made[1:]))
+    return calls if is_known else [*calls, old]
 
 
 def _native(call: object, offered: KnownTools, cut_off: bool) -> ToolCall:

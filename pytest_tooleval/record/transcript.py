@@ -208,20 +208,31 @@ class Transcript(Struct, frozen=True, gc=False):
         prompt: list[Message] = []
         waiting: list[Message] = list(given)
         replies: list[Reply] = []
+        unread: list[Unread] = []  # before the first reply
+        messages = list(messages)
+        whole = (*given, *messages)
         for message in messages:
             role = message.get("role")
+            names = None if offered is None else offered[min(turn, len(offered) - 1)]
+            if role != "assistant":
+                found = tuple(unread_in(message, names or NO_TOOLS, whole))
+                if replies:
+                    replies[-1] = structs.replace(replies[-1], unread=(*replies[-1].unread, *found))
+                unread += () if replies else found
             if role == "assistant":
                 if replies and all(each.get("role") in SYSTEM_ROLES for each in waiting):
                     replies[-1] = _with_answers(replies[-1], waiting)  # a reminder within the turn
                     waiting = []
                 turn += bool(replies and waiting)
                 names = None if offered is None else offered[min(turn, len(offered) - 1)]
-                replies.append(_reply(message, names, tuple(waiting) if replies else ()))
+                replies.append(_reply(message, names, tuple(waiting) if replies else (), whole))
                 prompt, waiting = prompt if len(replies) > 1 else waiting, []
             elif role == "tool" and replies:
                 replies[-1] = _with_answers(replies[-1], [message])
             else:
                 waiting.append(message)
+        if replies:
+            replies[0] = structs.replace(replies[0], unread=(*replies[0].unread, *unread))
         statuses = statuses_of((each.message, each.answers) for each in replies)
         replies = [
             structs.replace(
@@ -229,9 +240,9 @@ class Transcript(Struct, frozen=True, gc=False):
             )
             for each, status in zip(replies, statuses, strict=True)
         ]
-        found = cls(tuple(prompt if replies else waiting), tuple(with_refused(replies)))
-        turns = (each for turn in found.turns for each in ended_turn(turn))
-        return structs.replace(found, replies=tuple(turns))
+        made = cls(tuple(prompt if replies else waiting), tuple(with_refused(replies)))
+        turns = (each for turn in made.turns for each in ended_turn(turn))
+        return structs.replace(made, replies=tuple(turns))
 
     def ended(self) -> Transcript:
         """Return the transcript with an unknown final reply, which ends the last turn."""
@@ -284,11 +295,16 @@ class Transcript(Struct, frozen=True, gc=False):
         return tuple(messages)
 
 
-def _reply(message: Message, offered: KnownTools | None, prompt: tuple[Message, ...]) -> Reply:
+def _reply(
+    message: Message,
+    offered: KnownTools | None,
+    prompt: tuple[Message, ...],
+    conversation: Sequence[Message],
+) -> Reply:
     ending = ending_of(message, {"choices": [{"message": message}]})
     reason, detail = ending or (usual_reason(message), None)
     text = None if offered is None else text_of(message)
-    found = read_message(message, text, offered or NO_TOOLS, reason, detail)
+    found = read_message(message, text, offered or NO_TOOLS, reason, detail, conversation)
     return structs.replace(found, prompt=prompt)
 
 
@@ -298,15 +314,17 @@ def read_message(
     offered: KnownTools,
     reason: str | None,
     detail: str | None = None,
+    conversation: Sequence[Message] = (),
 ) -> Reply:
     """Read an assistant's message, which may contain anything, and how it ended.
 
-    `text` is its text, or None if neither text nor calls are required.
+    `text` is its text, or None if neither text nor calls are required. Its other fields may repeat the
+    calls of the `conversation`.
     """
     reading = read_calls(message, text or "", offered, cut_off=is_cut_off(reason))
     if reason == UNPARSED:
         reading = of_server(reading, text or "", detail or "")
-    unread = (*reading.unread, *unread_in(message))
+    unread = (*reading.unread, *unread_in(message, offered, conversation))
     own = own_calls(reading.calls, offered.names)
     return Reply(
         message=message,
@@ -345,9 +363,7 @@ def ended_turn(replies: Sequence[Reply]) -> Sequence[Reply]:
 
 
 def _with_answers(reply: Reply, answers: Iterable[Message]) -> Reply:
-    answers = tuple(answers)
-    unread = (each for answer in answers for each in unread_in(answer))
-    return structs.replace(reply, answers=(*reply.answers, *answers), unread=(*reply.unread, *unread))
+    return structs.replace(reply, answers=(*reply.answers, *answers))
 
 
 def with_refused(replies: Iterable[Reply]) -> list[Reply]:

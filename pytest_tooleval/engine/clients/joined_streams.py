@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...record.call_like import UNREAD, is_call_like, unplaced
+from ...record.call_like import UNREAD, may_be_call, unplaced
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from .streamed_calls import Arguments, StreamedCalls, index_of, text_of_arguments
 
@@ -41,7 +41,7 @@ def joined_chat(chunks: Sequence[Document]) -> Joined:
                 calls.add(value)
             elif name == "function_call":  # the older field
                 older.add({"function": value} if value else None)
-            elif is_call_like(other := {name: value}):
+            elif may_be_call(other := {name: value}):
                 unread.append(other)
     made = calls.joined()
     known = [call.get("function") for call in made]

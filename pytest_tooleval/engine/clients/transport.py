@@ -10,7 +10,9 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import ModelError
+from ...record.call_like import UNREAD, may_be_call
 from ...record.endings import ending_of
+from ...record.untrusted import as_list
 from ...text import shorten
 from ..exchange.chat import BLOCKS, CONTAINER, ITEMS, PARTS, ChatAnswer, ChatRequest
 from ..models.prices import ran_unpriced
@@ -20,6 +22,7 @@ from .message_parts import without_nulls
 
 # The longest answer that is read, uncompressed.
 MOST_BYTES = 32 * 1024 * 1024
+_OF_CHOICE = ("message", "logprobs")
 _NATIVE = (ITEMS, BLOCKS, PARTS, CONTAINER, *EXTENSIONS)
 
 # Class names of aiohttp, httpx and the openai library, to avoid importing them.
@@ -160,6 +163,9 @@ def read_chat(
     try:
         choice = chat["choices"][0]
         message = _sound(choice["message"])
+        around = ({name: value} for name, value in choice.items() if name not in _OF_CHOICE)
+        if unread := list(filter(may_be_call, around)):
+            message[UNREAD] = [*as_list(message.get(UNREAD)), *unread]
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise no_message(type(error).__name__) from None
     reason = _finish_reason(choice.get("finish_reason"), message)

@@ -46,6 +46,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         known_tools(request, in_text=tool_choice != "none"),
         answer.finish_reason,
         answer.finish_message,
+        request.messages,  # type: ignore[arg-type]
     )
     left_out = "temperature" in answer.fallbacks
     return structs.replace(

@@ -16,7 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...record.call_like import UNREAD, unread_fields
+from ...record.call_like import UNREAD, orphan, unread_fields
 from ...record.transcript import SEARCHES
 from ...record.untrusted import as_text, objects_in
 
@@ -104,7 +104,7 @@ class ChatBuilder:
     def _require_call(self, id: object, content: object) -> None:
         """Keep the answer to a call that stands nowhere as unread."""
         if self._called is not None and (str(id) not in self._called if id else not self._called):
-            self.keep({"type": "tool result without its call", "tool_call_id": id, "content": content})
+            self.keep(orphan(id, content))
 
     def search(self, id: object, arguments: object, *, names_shown: bool = False) -> None:
         """Add a search for tools. `names_shown`: the model knows their names without searching."""

@@ -18,7 +18,7 @@ _FILES = ("inline_data", "file_data")
 def has_parts(message: Mapping[str, Any]) -> bool:
     """Whether a message is from generateContent, whose parts have no type."""
     parts = objects_in(message.get("parts"))
-    return bool(parts) and not any("type" in part for part in parts)
+    return bool(parts) and "content" not in message and not any("type" in part for part in parts)
 
 
 def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...record.call_like import is_call_like
+from ...record.call_like import may_be_call
 from ...record.untrusted import as_mapping, objects_in
 from .builder import ChatBuilder, Message, as_content
 
@@ -60,7 +60,7 @@ class ItemReader:
         elif kind == "compaction":
             self._chat.compacted()
         elif kind not in _SILENT:
-            self._chat.keep(item, replies=is_call_like(item))
+            self._chat.keep(item, replies=may_be_call(item))
 
     def _called(self, item: Item, kind: str, id: object) -> None:
         about: dict[str, Any] = {name: item.get(name) for name in ("caller", "namespace")}

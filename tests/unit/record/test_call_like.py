@@ -2,94 +2,124 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from builders import recorded_answers
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.imports.chats import chat_messages
-from pytest_tooleval.imports.records import UnusableError
+from pytest_tooleval.imports.chats import chat_messages, conversations
+from pytest_tooleval.imports.records import Record, UnusableError
 from pytest_tooleval.record.call_like import unread_in
+from pytest_tooleval.record.names import KnownTools
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring.trial import score_messages
 
 from ..scoring.cases import suite_of
+from . import call_shapes as shapes
 
 CALL = {"toolName": "search", "args": {"q": "x"}}
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": shapes.SCHEMA}}
+    for name in ("look", "pay", "cancel")
+]
+ASKED = {"role": "user", "content": "Weather in Paris?"}
+SUITE = suite_of(expected_tool=None, forbidden_calls=["pay"], tools=TOOLS)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"toolInvocations": [{"state": "result", **CALL}]},
-        {"toolCalls": [CALL]},
-        {"tool_uses": [{"name": "search", "input": {}}]},
-        {"additional_kwargs": {"tool_calls": [{"function": {"name": "search", "arguments": "{}"}}]}},
-        {"steps": [{"tool": "search", "tool_input": {"q": "x"}}]},
-        {"invocation": {"id": 1}},
-        {"content": [{"type": "tool-call", "toolCallId": "1", **CALL}]},
-        {"content": [{"type": "dynamic-tool", "state": "done"}]},
-        {"unread": [{"type": "function_invocation", "what": {"x": 1}}]},
-        {"unread": [{"riddle": {"name": "search", "arguments": {}}}]},
-        {"parts": [{"type": "tool-search", "input": {"q": "x"}}]},
-        {"steps": [{"part_kind": "tool-call", "tool_name": "search", "args": None}]},
-        {"name": "search", "arguments": "{}"},
-        {"actions": {"first": {"name": "search", "args": '{"q": 1}'}}},
-    ],
-    ids=str,
-)
-def test_what_may_be_a_call_is_somebody_elses_unread_part(fields: dict[str, Any]) -> None:
-    message = {"role": "assistant", "content": "Done.", **fields}
-
-    assert [each.owner for each in unread_in(message)] == ["other"]
-    messages = [{"role": "user", "content": "?"}, message]
-    with pytest.raises(ScoringError, match="not known here, and that may be a call"):
-        score_messages(suite_of(expected_tool=None), "one", chat_messages(messages))
-    record = {"messages": [messages[0]], "output": message}
+def judged(record: dict[str, Any]) -> str:
+    """How a recorded run ends whose case must call nothing."""
+    place = Record(Path("log.jsonl"), 1, record)
     try:
-        answers, reasons = recorded_answers(record)
+        (run,) = conversations(place, record)
+        result = score_messages(SUITE, "one", run.messages)
+    except (ScoringError, UnusableError) as error:
+        is_unread = "may be a call" in str(error) or "without its call" in str(error)
+        return "error" if is_unread else str(error)
+    return "passed" if result.passed else f"failed: {result.failure}"
+
+
+def reply(**fields: Any) -> dict[str, Any]:
+    return {"messages": [ASKED, {"role": "assistant", "content": "ok", **fields}]}
+
+
+OK = {"role": "assistant", "content": "ok"}
+WITH = {
+    **{f"reply: {name}": reply(**fields) for name, fields in shapes.REPLY.items()},
+    **{f"record: {name}": {**reply(), **fields} for name, fields in shapes.RECORD.items()},
+    **{
+        f"message: {name}": {
+            "messages": [ASKED, *reply()["messages"][1:], message, *reply()["messages"][1:]]
+        }
+        for name, message in shapes.MESSAGES.items()
+    },
+    **{
+        f"first message: {name}": {"messages": [ASKED, message, OK]}
+        for name, message in shapes.MESSAGES.items()
+    },
+}
+WITHOUT = {
+    **{f"reply: {name}": reply(**fields) for name, fields in shapes.NOTHING.items()},
+    **{f"record: {name}": {**reply(), **fields} for name, fields in shapes.NOTHING_IN_RECORD.items()},
+}
+
+
+def test_the_tables_are_large() -> None:
+    assert min(len(WITH), len(WITHOUT)) >= 60
+
+
+@pytest.mark.parametrize("record", WITH.values(), ids=WITH)
+def test_no_call_in_an_unknown_shape_is_missed(record: dict[str, Any]) -> None:
+    assert judged(record) in ("error", "failed: forbidden_call")
+    try:
+        answers, reasons = recorded_answers({**record, "tools": TOOLS})
     except UnusableError as error:
         answers, reasons = [], [str(error)]
-    assert (answers, len(reasons)) == ([], 1)
+    assert reasons or all(answer.calls for answer in answers)
+
+
+@pytest.mark.parametrize("record", WITHOUT.values(), ids=WITHOUT)
+def test_no_harmless_shape_is_an_alarm(record: dict[str, Any]) -> None:
+    assert judged(record) == "passed"
+    answers, _ = recorded_answers({**record, "tools": TOOLS})
+    assert [answer.calls for answer in answers] == [[]]
+
+
+MADE = {"id": "1", "type": "function", "function": {"name": "search", "arguments": '{"q": "x"}'}}
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"toolInvocations": []},
-        {"tool_usage": {"search": 1}},
-        {"usage": {"tool_calls": {"count": 1}}},
-        {"tools": [{"name": "search", "parameters": {"type": "object", "properties": {}}}]},
-        {"available_tools": [{"name": "search"}]},
-        {"enabled_tools": ["search"]},
-        {"tool_resources": {"file_search": {"ids": ["1"]}}},
-        {"tool_choice": {"type": "tool"}},
-        {"toolCallCount": 3},
-        {"metadata": {"name": "run 5", "input": "a text"}},
-        {"unread": [{"type": "riddle", "text": "?"}]},
-        {"latency": {"total": 1}},
-        {"prompt": {"name": "greet", "params": {"who": "Ann"}}},
-        {"experiment": {"name": "five", "input": {"a": 1}}},
-        {"longRunningToolIds": ["1"]},
-        {"available_tools": [{"type": "function", "function": {"name": "a", "parameters": {}}}]},
-        {
-            "tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}],
-            "tool_call_chunks": [{"name": "search", "args": "", "id": "1", "index": 0}],
-        },
-        {
-            "tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}],
-            "additional_kwargs": {"tool_calls": [{"function": {"name": "search", "arguments": "{}"}}]},
-        },
+        {"tool_call_chunks": [{"name": "search", "args": "", "id": "1", "index": 0}]},
+        {"additional_kwargs": {"tool_calls": [MADE]}},
+        {"toolInvocations": [CALL]},
+        {"tools_used": ["search"]},
+        {"anthropic_content": [{"type": "tool_use", "id": "1", "name": "search", "input": {"q": "x"}}]},
+        {"raw": json.dumps({"tool_calls": [MADE]})},
     ],
     ids=str,
 )
-def test_what_is_no_call_is_passed_over(fields: dict[str, Any]) -> None:
-    assert list(unread_in({"role": "assistant", "content": "Done.", **fields})) == []
+def test_the_same_call_once_more_is_none(fields: dict[str, Any]) -> None:
+    message = {"role": "assistant", "content": None, "tool_calls": [MADE]}
+    known = KnownTools.of([("search", None, {})])
+
+    assert list(unread_in({**message, **fields}, known)) == []
+    assert list(unread_in({"role": "assistant", "content": "Done.", **fields}, known)) != []
+    assert list(unread_in({"role": "assistant", "content": "Done.", **fields}, known, [message])) == []
+    other = {
+        **message,
+        "tool_calls": [{**MADE, "function": {"name": "search", "arguments": '{"q": 2}'}}],
+    }
+    is_named_only = fields.keys() & {"tool_call_chunks", "tools_used"}
+    assert bool(list(unread_in({**other, **fields}, known))) is not bool(is_named_only)
 
 
 FUNCTION = {"name": "search", "arguments": "{}"}
 OTHER = {"id": "1", "function": {"name": "a", "arguments": "{}"}}
+OF_MANY = {"id": "1", "function": {**FUNCTION, "arguments": '{"q": 9000}'}}
 
 
 @pytest.mark.parametrize(
@@ -101,6 +131,7 @@ OTHER = {"id": "1", "function": {"name": "a", "arguments": "{}"}}
         {"function_call": "search"},
         {"function_call": [FUNCTION]},
         {"tool_calls": [OTHER], "function_call": FUNCTION},
+        {"tool_calls": [OF_MANY], "function_call": FUNCTION},
     ],
     ids=str,
 )
@@ -161,7 +192,7 @@ CALLS = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "a
     [
         ([USER, SAYS, RESULT, SAYS], False),
         ([USER, CALLS, RESULT, SAYS], True),
-        ([USER, RESULT, SAYS], True),  # in the prompt's history
+        ([USER, RESULT, SAYS], False),
         ([USER, SAYS, {"type": "compaction"}, RESULT, SAYS], True),
         ([USER, SAYS, {"type": "function_call_output", "call_id": "9", "output": "ok"}, SAYS], False),
         (
