@@ -191,13 +191,13 @@ def _params(
     arguments: Mapping[str, Any] | None,
     tools: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any] | None:
-    """What a case expects of a call's arguments; None if any will do.
+    """What a case expects of a call's arguments; None if any will do, as where a person gave none.
 
-    If none were recorded, that all parameters are absent: `{}` allows any.
+    If there were none, that all parameters are absent: `{}` allows any.
     """
     if arguments:
         return {key: expected_value(value) for key, value in arguments.items()}
-    if answer.is_expectation:
+    if answer.is_expectation and arguments is None:
         return None
     schema = _schema_of(name, tools)
     required = as_list(schema.get("required"))  # without them, the answer was wrong

@@ -34,6 +34,9 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         "sampling": dict(request.sampling),
         "trial": request.trial,
     }
+    # Only where they are set, so that all other keys stay as they are.
+    asked |= {"api": spec.api} if spec.api else {}
+    asked |= {"stream": True} if spec.stream else {}
     if spec.callable and request.toolbox and (fields := request.toolbox.key_fields):
         asked["tools_answer"] = fields  # it may call the tools itself
     return asked

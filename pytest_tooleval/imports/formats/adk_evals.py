@@ -50,7 +50,7 @@ def _turn(place: Record, turn: Mapping[str, Any]) -> _Turn:
     for event in objects_in(steps.get("invocation_events") or steps.get("invocationEvents")):
         for part in objects_in(as_mapping(event.get("content")).get("parts")):
             uses += objects_in([part.get("function_call") or part.get("functionCall")])
-    calls = [(as_text(use.get("name")), as_mapping(use.get("args"))) for use in uses]
+    calls = [(as_text(use.get("name")), _arguments(use.get("args"))) for use in uses]
     asked = turn.get("user_content") or turn.get("userContent")
     answer = turn.get("final_response") or turn.get("finalResponse")
     return _Turn(place, _text(asked), calls, _text(answer))
@@ -58,8 +58,12 @@ def _turn(place: Record, turn: Mapping[str, Any]) -> _Turn:
 
 def _former_turn(place: Record, turn: Mapping[str, Any]) -> _Turn:
     uses = _objects(turn.get("expected_tool_use"))
-    calls = [(as_text(use.get("tool_name")), as_mapping(use.get("tool_input"))) for use in uses]
+    calls = [(as_text(use.get("tool_name")), _arguments(use.get("tool_input"))) for use in uses]
     return _Turn(place, as_text(turn.get("query")), calls, as_text(turn.get("reference")))
+
+
+def _arguments(value: Any) -> Mapping[str, Any] | None:
+    return value if isinstance(value, dict) else None
 
 
 def _objects(values: Any) -> list[Mapping[str, Any]]:

@@ -103,7 +103,8 @@ def _calls(
             found |= {name: found.get(name) for name in names}
             is_ordered = is_ordered or kind.endswith("sequence")
         elif kind == "trajectory:tool-args-match":
-            found[as_text(inner.get("name"))] = dict(as_mapping(inner.get("args")))
+            # It compares the given ones, so that without any all will do.
+            found[as_text(inner.get("name"))] = dict(as_mapping(inner.get("args"))) or None
         elif kind == "equals" and _PICKED.fullmatch(picked):
             found.setdefault(as_text(value), None)
         elif kind == "javascript" and (match := _NAME.fullmatch(as_text(value).strip())):

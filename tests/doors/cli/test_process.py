@@ -85,7 +85,7 @@ def answer() -> Iterator[list[bytes]]:
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         answers.append(f"http://127.0.0.1:{server.server_port}".encode())
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield answers
         server.shutdown()
 

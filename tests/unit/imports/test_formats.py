@@ -190,6 +190,43 @@ def test_a_file_becomes_cases(name: str) -> None:
     assert [(last_words(case), calls(case)) for case in made.suite["test_cases"]] == expected
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"query": "?", "answers": [{"name": "look", "arguments": {}}], "tools": []},
+        {"input": "?", "expected_tools": [{"name": "look", "inputParameters": {}}]},
+        {"query": "?", "expected_tool_use": [{"tool_name": "look", "tool_input": {}}]},
+        {
+            "eval_cases": [
+                {
+                    "conversation": [
+                        {
+                            "user_content": {"parts": [{"text": "?"}]},
+                            "intermediate_data": {"tool_uses": [{"name": "look", "args": {}}]},
+                        }
+                    ]
+                }
+            ]
+        },
+    ],
+)
+def test_an_expected_call_without_arguments(record: Any, tmp_path: Path) -> None:
+    """It has none, but where no arguments are given, any will do."""
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}}
+    tools = [{"name": "look", "description": "Look.", "inputSchema": schema}]
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": tools}))
+    given = json.dumps(
+        record | ({"tools": [{"name": "look", "parameters": schema}]} if "tools" in record else {})
+    )
+    expected = []
+    for text in (given, *([given.replace("{}", "null")] if "answers" not in record else [])):
+        (tmp_path / "records.json").write_text(text)
+        found, _ = found_in([tmp_path / "records.json", tmp_path / "tools.json"], None, has_tools=False)
+        (case,) = apply(found, "s").suite["test_cases"]
+        expected.append(case.get("expected_params", case.get("expected_calls")))
+    assert expected == [{"id": {"$absent": True}}, None][: len(expected)]
+
+
 def test_the_same_files_as_transcripts() -> None:
     names = CASES.keys() - {*EXPECTATIONS, "openai_batch.*.jsonl"}
     runs = read_transcripts([DATA / name for name in sorted(names)])

@@ -241,7 +241,13 @@ def test_what_may_change_the_answer_is_in_the_key(change: dict[str, Any]) -> Non
     assert key_of(question(SPEC, structs.replace(REQUEST, **change))) != KEY
 
 
-@pytest.mark.parametrize("change", [{"model": "openai/other"}, {"api_base": None}, {"callable": "a:b"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"model": "openai/other"}, {"api_base": None}, {"callable": "a:b"}),
+        *({"stream": True}, {"api": "openai"}, {"api": "openai", "stream": True}),
+    ],
+)
 def test_who_is_asked_is_in_the_key(change: dict[str, Any]) -> None:
     assert key_of(question(dataclasses.replace(SPEC, **change), REQUEST)) != KEY
 
