@@ -16,8 +16,8 @@ from ..files.appending import Place, line_at
 from .questions import canonical, definitions, summary
 
 _FIELDS = (
-    *("model", "api", "api_base", "stream", "messages", "tools", "tool_choice", "sampling", "tools_answer"),
-    "trial",
+    *("model", "api", "api_base", "stream", "messages", "tools", "tool_choice", "sampling"),
+    *("tools_answer", "trial"),
 )
 # For a call that ran on a server.
 _RUN_FIELDS = ("mcp", "model", "api_base", "messages", "tool", "arguments", "trial")
