@@ -127,7 +127,8 @@ def _call(text: str, parameters: Mapping[str, list[str]]) -> Json:
             raise ValueError
         positional = [ast.literal_eval(each) for each in call.args]
         named = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
-    except (SyntaxError, ValueError):
+        json.dumps([positional, named], allow_nan=False)
+    except (SyntaxError, TypeError, ValueError):
         raise UnusableError(f"the answer's {show(text)} is not a call with plain values") from None
     name = call.func.id
     if name not in parameters:

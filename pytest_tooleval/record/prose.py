@@ -15,8 +15,10 @@ THINKING = "|".join(
     )
 )  # fmt: skip
 _END = r"</think(?:ing)?>|\[/THINK\]|◁/think▷|</seed:think>"
-THOUGHT = re.compile(rf"{_END}|<channel\|>|<\|(?:end|start|channel)\|>")
-NEXT_MESSAGE = ("<|start|>", "<|channel|>")
+_CLOSED = re.compile(rf"{_END}|<channel\|>")
+_OF_HARMONY = re.compile(r"<\|channel\|>")
+_ENDS = re.compile(rf"{_CLOSED.pattern}|<\|(?:end|start|channel)\|>")
+_NEXT_MESSAGE = ("<|start|>", "<|channel|>")
 _LONE_END = re.compile(_END)
 _ANY_START = re.compile(THINKING)
 FENCE = r"(?m:(?P<fence>```+|~~~+)(?P<language>[^`\n]*)$)"
@@ -27,12 +29,24 @@ _CLOSER = re.compile(r"(?m)^[ \t]{0,3}(?P<run>```+|~~~+)[ \t\r]*$")
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
+def end_of_thought(text: str, opened: re.Match[str]) -> int | None:
+    """Return where thinking ends; None if it never does.
+
+    Its own end counts, whatever tokens of Harmony are in it. Harmony's ends where the next message
+    begins, which may be the opener of a call.
+    """
+    closed = None if _OF_HARMONY.match(opened[0]) else _CLOSED.search(text, opened.end())
+    closed = closed or _ENDS.search(text, opened.end())
+    if closed is None:
+        return None
+    return closed.start() if closed[0] in _NEXT_MESSAGE else closed.end()
+
+
 def begin_of_answer(text: str) -> int:
     """Return where the answer begins: behind thinking, whose opening tag the server may have removed."""
-    if opened := _ANY_START.match(text.lstrip()):
-        closed = THOUGHT.search(text, len(text) - len(text.lstrip()) + opened.end())
-        # What begins the next message of Harmony may be the opener of a call.
-        return 0 if closed is None or closed[0] in NEXT_MESSAGE else closed.end()
+    if opened := _ANY_START.match(text, len(text) - len(text.lstrip())):
+        closed_at = end_of_thought(text, opened)
+        return 0 if closed_at is None or text.startswith(_NEXT_MESSAGE, closed_at) else closed_at
     end = _LONE_END.search(text)
     if (
         end is None

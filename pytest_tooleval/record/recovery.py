@@ -24,7 +24,7 @@ from .dialects.dialect import DECODER, Broken, Cursor, Dialect, NotACall, Writte
 from .dialects.json_calls import calls_in_json, read_values
 from .dialects.pythonic import read_list
 from .names import NO_TOOLS, KnownTools
-from .prose import FENCE, NEXT_MESSAGE, THINKING, THOUGHT, TICKS, Code, begin_of_answer
+from .prose import FENCE, THINKING, TICKS, Code, begin_of_answer, end_of_thought
 from .unread import Owner, Unread
 from .untrusted import as_text
 
@@ -302,10 +302,9 @@ class _Scan:
         return self._opened(*begun) if begun else stop.end()
 
     def _thought(self, stop: re.Match[str]) -> int:
-        closed = THOUGHT.search(self._text, stop.end())
-        if closed is not None:
-            # What begins the next message of Harmony may be the opener of a call.
-            return closed.start() if closed[0] in NEXT_MESSAGE else closed.end()
+        closed_at = end_of_thought(self._text, stop)
+        if closed_at is not None:
+            return closed_at
         opened = _OPENERS.search(self._text, stop.end())
         if opened is not None:
             why = "a call within thinking that never ends"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,7 +145,7 @@ def _jsonl_rows(text: str, rows: Rows) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                yield number, json.loads(line, parse_constant=_refuse)
+                yield number, json.loads(line, parse_constant=_finite, parse_float=_finite)
             except (ValueError, RecursionError) as error:
                 yield number, _Wrong(f"not JSON: {error}", getattr(error, "colno", 1))
 
@@ -152,5 +153,7 @@ def _jsonl_rows(text: str, rows: Rows) -> Iterator[tuple[int, Any]]:
 _READERS: dict[str, _Reader] = {".csv": _csv_rows, ".jsonl": _jsonl_rows}
 
 
-def _refuse(number: str) -> Any:
-    raise ValueError(f"{number} is not a finite number")
+def _finite(number: str) -> float:
+    if not math.isfinite(value := float(number)):
+        raise ValueError(f"{number} is not a finite number")
+    return value

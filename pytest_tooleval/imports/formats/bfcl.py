@@ -124,7 +124,8 @@ def _case(entry: Any, truths: Mapping[str, Record], folder: Path) -> dict[str, A
     tools = [_tool(function, names) for function in functions]
     if is_conversation:
         truth = truths[name].value.get("ground_truth")
-        return {"id": name, **conversation(entry, truth, functions), "tools": tools}
+        made = conversation(entry, truth, functions)
+        return {"id": name, **made, "tools": tools, "param_scoring": "bfcl"}
     case = {"id": name, "prompt": _prompt(entry.get("question")), "tools": tools}
     if category == "irrelevance":
         return {**case, "expected_calls": []}

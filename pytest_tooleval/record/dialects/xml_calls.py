@@ -14,6 +14,7 @@ from ..untrusted import as_list, as_mapping
 from .dialect import ARGUMENTS_NEXT, DECODER, NAME, Broken, Cursor, Dialect, Written
 
 _MOST_LEVELS = 20
+_LINE_ENDS = re.compile(r"\A\r?\n|\r?\n\Z")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _parameters(cursor: Cursor, tags: Tags, name: str, schema: Mapping[str, Any]
 def typed(text: str, schema: Mapping[str, Any], key: str, is_text: str | None = None) -> Any:
     """Return a value as the schema of its parameter has it; what does not convert stays text."""
     # The line breaks around a value belong to the tags.
-    text = text.removeprefix("\n").removesuffix("\n")
+    text = _LINE_ENDS.sub("", text)
     if is_text == "true":
         return text
     types = _types(as_mapping(as_mapping(schema.get("properties")).get(key)), schema)

@@ -260,6 +260,7 @@ def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
     assert (case["match"], case["results"]) == ("state", True)
     assert case["world"] == "pytest_tooleval.worlds.bfcl:BFCL"
     assert case["world_args"] == args
+    assert case["param_scoring"] == "bfcl"  # a decorated name is no name of a tool
     function = case["tools"][0]["function"]
     assert function["parameters"]["properties"]["amount"] == {"type": "number"}
     assert function["description"] == (
@@ -273,6 +274,7 @@ def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
         (["fly()"], 'the answer calls "fly", which is not among the functions'),
         (["fund_account(amount=now())"], "is not a call with plain values"),
         (["fund_account("], "is not a call with plain values"),
+        (["fund_account(amount=1e400)"], "is not a call with plain values"),
         ([], "the answer has 0 turns, but the question has 1"),
     ],
 )

@@ -91,7 +91,10 @@ def test_a_mention_is_text(name: str, text: str) -> None:
     "form",
     [
         "<tool_call>\n<function=f>\n<parameter=x>\n{}\n</parameter>\n</function>\n</tool_call>",
+        "<tool_call>\r\n<function=f>\r\n<parameter=x>\r\n{}\r\n</parameter>\r\n</function>\r\n</tool_call>",
         "<tool_call>f<arg_key>x</arg_key><arg_value>{}</arg_value></tool_call>",
+        "<tool_call>f\r\n<arg_key>x</arg_key>\r\n<arg_value>\r\n{}\r\n</arg_value>\r\n</tool_call>",
+        '<invoke name="f">\r\n<parameter name="x">\r\n{}\r\n</parameter>\r\n</invoke>',
         '<invoke name="f"><parameter name="x">{}</parameter></invoke>',
         '<｜DSML｜invoke name="f"><｜DSML｜parameter name="x">{}</｜DSML｜parameter></｜DSML｜invoke>',
     ],

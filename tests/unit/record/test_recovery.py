@@ -25,6 +25,7 @@ def recover_calls(text: str) -> tuple[ToolCall, ...]:
     return read(text).calls
 
 
+HARMONY = '<|channel|>commentary to=functions.get_weather<|message|>{"city": "Paris"}<|call|>'
 PARIS = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
 TIME = '{"name": "get_time", "parameters": {}}'
 WEATHER_CALL = ToolCall("get_weather", {"city": "Paris"})
@@ -185,6 +186,12 @@ def test_a_protocol_call_counts_between_prose() -> None:
         f"<think>I could call <tool_call>{PARIS}</tool_call></think>It is warm.",
         f"[THINK]<tool_call>{PARIS}</tool_call>[/THINK]It is warm.",
         f"I could write <tool_call>{PARIS}</tool_call>, or not.</think>It is warm.",
+        f"<think>Perhaps {HARMONY}</think>It is warm.",
+        f"<think>Perhaps {HARMONY}, or not.</think>It is warm.",
+        f"<think>Done.<|end|> Perhaps {HARMONY}</think>It is warm.",
+        f"[THINK]{HARMONY}[/THINK]It is warm.",
+        f"<|channel>thought\n{HARMONY}<channel|>It is warm.",
+        f"It is warm. <think>Perhaps {HARMONY}</think> Bye.",
         f"<|channel|>analysis<|message|><tool_call>{PARIS}</tool_call><|end|>It is warm.",
         "```tool_code\nprint(unknown(city='Paris'))\n```",
         "get_weather(city='Paris')",

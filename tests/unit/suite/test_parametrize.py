@@ -167,6 +167,7 @@ def test_what_is_wrong_is_said_once_at_its_place(
         ("a.jsonl", '{"city": 1, "days": 2}\n{"city": \n', "a.jsonl:2:"),
         ("a.jsonl", '{"city": 1, "day": 2, "days": 3}\n', 'a.jsonl:1:13: "day": no placeholder uses'),
         ("a.jsonl", '{"city": 1, "days": NaN}\n', "NaN is not a finite number"),
+        ("a.jsonl", '{"city": 1, "days": [-1e400]}\n', "-1e400 is not a finite number"),
         ("a.jsonl", "[1]\n", "a.jsonl:1:1: expected an object"),
     ],
 )  # fmt: skip

@@ -58,6 +58,7 @@ SYNTAX = [
     ('{"name": NaN}', 10, "NaN is not a finite number"),
     ('{"name": ["NaN \\" 1e999", -Infinity]}', 27, "-Infinity is not a finite number"),
     ('{"name": 1e999}', 10, "1e999 is not a finite number"),
+    ('{"test_cases": [{"expected_params": {"a": 1e400}}]}', 43, "1e400 is not a finite number"),
     ('{"name": "\\ud800"}', 11, r"\ud800 is half of a character"),
     ('{"name": "\\ude00\\ud83d"}', 11, r"\ude00 is half of a character"),
     ('{"name": "\\ud83d \\ude00"}', 11, r"\ud83d is half of a character"),
