@@ -48,14 +48,28 @@ _MAYBE_KEY = (_SHORTEST_MAYBE, 16)
 _NO_KEY = (0, 0)
 PLACEHOLDER = "[secret]"
 
-# The variables named by models' tables or suites.
+# Headers whose values are no secrets; providers quote them in errors.
+_PUBLIC_HEADERS = frozenset(
+    "accept content-type user-agent anthropic-beta anthropic-version openai-beta".split()
+)
+
+# The variables named by models' tables or suites, and the values of headers in these tables.
 _named: set[str] = set()
+_in_headers: set[str] = set()
 
 
 def keep_secret(variable: str | None) -> None:
     """Treat the value of this variable as a key, whatever its name."""
     if variable:
         _named.add(variable)
+
+
+def keep_header_secret(name: str, value: str) -> None:
+    """Show the value of this header nowhere, unless it is plain or the header's name is that of none."""
+    shortest, longest_words = _NAMED if _means_secret(name.replace("-", "_")) else _MAYBE_KEY
+    for each in {value, _bare(value)} if name.lower() not in _PUBLIC_HEADERS else ():
+        if len(each) >= shortest and not _is_plain(each, longest_words):
+            _in_headers.add(each)
 
 
 def key_variables() -> dict[str, str]:
@@ -81,12 +95,12 @@ def key_values() -> tuple[str, ...]:
 
 
 def secret_values() -> tuple[str, ...]:
-    """Return the values in the environment that must not be shown, longest first.
+    """Return the values in the environment and the tables that must not be shown, longest first.
 
-    These are the values of key variables, of those that a model's table or a suite names, and of all
-    variables whose name suggests a secret.
+    These are the values of key variables, of those that a model's table or a suite names, of all
+    variables whose name suggests a secret, and of headers in the tables.
     """
-    values = set(key_variables())
+    values = {*key_variables(), *_in_headers}
     for name in list(os.environ):
         meant = name in _named or _means_secret(name)
         if meant or _may_mean_secret(name):

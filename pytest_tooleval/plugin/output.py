@@ -74,11 +74,10 @@ class _ByThread:
         return getattr(self._own, name)
 
 
-def keep_keys_out_of_logs(config: pytest.Config) -> None:
-    """Add the filter to every handler of pytest's logging plugin."""
-    plugin = config.pluginmanager.getplugin("logging-plugin")
+def keep_keys_out_of_logs(logs: object) -> None:
+    """Add the filter to every handler of `logs`, pytest's logging plugin."""
     for name in ("caplog_handler", "report_handler", "log_cli_handler", "log_file_handler"):
-        handler = getattr(plugin, name, None)
+        handler = getattr(logs, name, None)
         if isinstance(handler, logging.Handler):
             handler.addFilter(ScrubFilter())
 

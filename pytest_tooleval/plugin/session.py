@@ -28,7 +28,6 @@ class EvalSession(Observer):
     """One per process. The xdist controller has no `cases`: only its workers collect and ask."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
-        keep_keys_out_of_logs(config)
         self.cases: CaseSession | None = None
         self.run = EvalRun(process_of(config), settings)
         self._config = config
@@ -37,6 +36,11 @@ class EvalSession(Observer):
         config.pluginmanager.register(OrderlyEnd(config), "tooleval-signals")
         if not self.run.process.is_worker:  # the xdist controller gets all cases
             self._show()
+
+    # Called of those that are registered already, too. With events, this session is the first.
+    def pytest_plugin_registered(self, plugin: object, manager: pytest.PytestPluginManager) -> None:
+        if manager.get_name(plugin) == "logging-plugin":
+            keep_keys_out_of_logs(plugin)
 
     def _show(self) -> None:
         """Add the observers that show and keep the run, in order.

@@ -21,7 +21,9 @@ _OTHERS = re.compile("[^A-Za-z0-9]+")
 _NOT_HEX = re.compile("0[xX]|[^A-Fa-f0-9]+")
 # As in URLs, HTML, Python and JSON, and octal.
 _ESCAPE = re.compile(
-    r"(?:%|&#x|\\x)([0-9a-f]{2})|\\u([0-9a-f]{4})|\\([0-3][0-7]{2})|\\[nrt]", re.IGNORECASE
+    r"&#(?:x0*([0-9a-f]{2,5});|0*([0-9]{2,6})(?:;|(?![0-9])))|(?:%|&#x|\\x)([0-9a-f]{2})"
+    r"|\\u([0-9a-f]{4})|\\([0-3][0-7]{2})|\\[nrt]",
+    re.IGNORECASE,
 )
 _OCTAL = re.compile(r"(?<![0-9])(?:0o?)?([0-7]{2,3})(?![0-9])")
 
@@ -75,10 +77,9 @@ def _normalized(text: str) -> str:
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    of_hex = found[1] or found[2]
-    if of_hex:
-        return chr(int(of_hex, 16))
-    return chr(int(found[3], 8)) if found[3] else ""
+    of_hex, decimal, octal = found[1] or found[3] or found[4], found[2], found[5]
+    code = int(of_hex, 16) if of_hex else int(decimal) if decimal else int(octal, 8) if octal else 0
+    return chr(code) if code else ""
 
 
 def _letters(data: bytes) -> str:

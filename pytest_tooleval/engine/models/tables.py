@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ConfigError, os_reason
-from ...secrets import keep_secret
+from ...secrets import keep_header_secret, keep_secret
 from ...text import near
 
 
@@ -116,6 +116,8 @@ def _tables(path: Path, prefix: str) -> ModelTables:
     for table in tables.values():
         for variable in _variables(table):
             keep_secret(variable)
+        for name, value in _headers(table).items():
+            keep_header_secret(str(name), str(value))
     return ModelTables(path, text, prefix, tables)
 
 
@@ -125,6 +127,13 @@ def _variables(table: object) -> Iterator[str]:
         headers = table.get("headers")
         named = (table.get("api_key_env"), *(headers.values() if isinstance(headers, dict) else ()))
         yield from (variable for variable in named if isinstance(variable, str))
+
+
+def _headers(table: object) -> Mapping[str, object]:
+    """The headers that a table sends, with their values."""
+    extra = table.get("extra") if isinstance(table, dict) else None
+    headers = extra.get("extra_headers") if isinstance(extra, dict) else None
+    return headers if isinstance(headers, dict) else {}
 
 
 def toml_key(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sys
@@ -133,6 +134,63 @@ def test_the_variable_of_any_table_is_kept_out_of_logs(
         assert "\x1b" not in text
         assert "\n::error" not in text
     assert leaks(project, result.stdout.str(), result.stderr.str()) == []
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["", "n2"])
+@pytest.mark.parametrize("events", [(), ("--tooleval-events=events.jsonl",)], ids=["", "events"])
+@pytest.mark.parametrize(
+    "log",
+    [
+        ("--log-file=run.log", "--log-cli-level=INFO"),
+        at_night(("--log-file=run.log",)),
+        at_night(("--log-cli-level=INFO",)),
+        at_night(("-o", "log_cli=true", "-o", "log_file=run.log", "-o", "log_level=DEBUG")),
+        at_night(()),
+    ],
+    ids=str,
+)
+def test_no_log_shows_a_key_with_or_without_events(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    log: tuple[str, ...],
+    events: tuple[str, ...],
+    workers: tuple[str, ...],
+) -> None:
+    """With events, the session begins before the handlers exist."""
+    monkeypatch.setenv("PLANTED_LOGIN_TOKEN", KEY)
+    project.write("my_agent.py", HOSTILE_LOG.replace("PLANTED_LOGIN", "PLANTED_LOGIN_TOKEN"))
+    project.write("tooleval.toml", '[models.mine]\ncallable = "my_agent:answer"\n')
+    project.suite(right("a"), right("b"))
+    result = project.run_subprocess("-rA", *log, *events, *workers, model="mine")
+    shown = result.stdout.str() + result.stderr.str()
+    files = [file.read_text() for file in project.path.glob("run.log")]
+    for text in (shown, *files):
+        assert "sent [secret]" in text
+    assert len(files) == any("file" in each for each in log)
+    assert leaks(project, shown) == []
+
+
+def test_no_value_of_an_extra_header_is_left_anywhere(project: Project) -> None:
+    value = "hdrPlantedR4nd0mValue"
+    body = {"error": {"message": f"odd header {value}, {value.lower()}; application/json expected"}}
+    with MockServer(respond=lambda path, request: (400, body)) as server:
+        headers = f'{{ extra_headers = {{ x-corp = "Bearer {value}", accept = "application/json" }} }}'
+        with_server(project, server, extra=headers)
+        served_cases(project, 1)
+        result = project.run(
+            "--tooleval-cassette=tapes",
+            "--tooleval-events=events.jsonl",
+            "--tooleval-report=out.json",
+            "--junitxml=out.xml",
+            model="served",
+        )
+        assert any(value in str(each) for each in server.headers)
+    shown = result.stdout.str()
+    assert "odd header [secret], [secret]; application/json expected" in shown
+    document = gzip.decompress(next((project.path / ".tooleval/runs").glob("*.gz")).read_bytes())
+    assert value not in shown + document.decode()
+    files = [p for p in project.path.rglob("*") if p.is_file() and value.encode() in p.read_bytes()]
+    assert [file.name for file in files] == ["tooleval.toml"]
 
 
 ODD_KEY = "sk-planted/0123456789"

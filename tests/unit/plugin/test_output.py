@@ -21,7 +21,7 @@ def test_the_handlers_of_pytest_show_no_key_of_a_model_and_obey_nothing(
     handlers.append(plugin.log_file_handler)
     filters = [list(handler.filters) for handler in handlers]
     try:
-        keep_keys_out_of_logs(pytestconfig)
+        keep_keys_out_of_logs(plugin)
         logging.getLogger("httpx").warning("sent %s\x1b[2J\n::error::owned", KEY)
         # Of the user's own, who may like colours, only the key goes.
         logging.getLogger("my_agent").warning("\x1b[32msent\x1b[0m %s", KEY)
