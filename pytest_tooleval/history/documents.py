@@ -76,10 +76,11 @@ def put_run(
     kept = sorted(cases, key=lambda case: order(case.row))
     rows = [case.row for case in kept]
     document = rows_document(run, rows, gates, baseline, intervals=True)
+    kept = list(map(KeptCase.settled, kept, document.cases))
     members, shorts = _packed(document, kept)
     data = b"".join(members)
     *starts, _ = accumulate(map(len, members), initial=0)
-    parts = parts_of(rows)
+    parts = parts_of(document.cases)
     head = Head(
         trust=trust,
         summary=summary_of(document, parts),

@@ -108,13 +108,14 @@ def _read_logs(folder: Path, known: Mapping[str, Known]) -> tuple[set[str], list
 
 def _head_of(log: Log) -> Head:
     rows = [case.row for case in log.cases.values()]
+    document = rows_document(log.run, rows, log.gates, log.baseline)
     return Head(
         trust=log.trust or "partial",
-        summary=run_summary(rows_document(log.run, rows, log.gates, log.baseline)),
+        summary=run_summary(document),
         bytes=log.bytes,
         sha256="",
         written=log.updated,
-        parts=parts_of(rows),
+        parts=parts_of(document.cases),
         cases=tuple(map(short_case, rows)),
     )
 

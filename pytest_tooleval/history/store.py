@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from ..errors import ToolevalError, os_reason
 from ..record.comparison import Comparison
@@ -176,7 +177,12 @@ class History:
     def document(self, id: str) -> Document:
         """The result document of a run; `run.status` says whether it finished."""
         run, cases, gates, baseline = self._read(id, Document)
-        return whole_document(rows_document(run, cases, gates, baseline, intervals=True), cases)
+        rows = rows_document(run, cases, gates, baseline, intervals=True)
+        settled = [
+            structs.replace(case, tolerated=row.tolerated)
+            for case, row in zip(cases, rows.cases, strict=True)
+        ]
+        return whole_document(rows, settled)
 
     def rows_document(self, id: str, *, intervals: bool = False) -> RowsDocument:
         """The same without explanations and transcripts, and with confidence intervals only if asked."""

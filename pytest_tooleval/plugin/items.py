@@ -19,7 +19,7 @@ from ..run.case_queue import CaseQueue
 from ..run.task import Task
 from ..suite.case import ResolvedCase
 from ..text import printable
-from .verdicts import tolerate
+from .verdicts import excused
 
 
 class CaseFailure(AssertionError):
@@ -148,8 +148,8 @@ class CaseItem(pytest.Item):
             reason = f"{about}: {result.reason}"
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
         if result is not None:
-            if (own or unanswered) and tolerate(report, result, self._queue.run.settings):
-                result = structs.replace(result, tolerated=True)
+            if own or unanswered:
+                result = excused(report, result, self._queue.run.settings)
             # As text: xdist sends it unchanged, and it takes far less memory than the decoded result.
             report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
         # JUnit reads the properties from the later reports; a rerun has new ones.

@@ -18,7 +18,7 @@ from .output import clean_warning, keep_keys_out_of_logs
 from .processes import evaluates, process_of
 from .signals import OrderlyEnd
 from .terminal import Terminal
-from .verdicts import VerdictItem, remember_tolerated, report_finding
+from .verdicts import VerdictItem, remember, report_finding
 
 if TYPE_CHECKING:
     from .case_session import CaseSession
@@ -138,6 +138,6 @@ class EvalSession(Observer):
             for finding in verdict.findings:
                 report_finding(session, finding)
             if run.settings.shard or any(gate.failed for gate in verdict.gates):
-                remember_tolerated(session, [kept.row.nodeid for kept in run.book.tolerated])
+                remember(session, [kept.row.nodeid for kept in run.book.excused])
             run.observers.judged()
         run.is_complete = True

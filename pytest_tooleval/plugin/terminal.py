@@ -21,7 +21,7 @@ from ..run.book import RunBook
 from ..run.eval_run import EvalRun
 from ..run.observers import Observer, Wait
 from ..text import counted, printable
-from ..verdicts.words import COUNTED, NOT_JUDGED, TOLERATED, VARIED, tolerated_word
+from ..verdicts.words import COUNTED, FAILED_GATE, NOT_JUDGED, TOLERATED, VARIED, excuse
 from .no_model import no_model
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Terminal(Observer):
         self._config = config
         self._run = run
         self._keeper = keeper
-        self._tolerated = TOLERATED if run.settings.shard is None else NOT_JUDGED
+        # The word for failures until the gates have judged them.
+        self._excused = COUNTED if run.settings.shard is None else NOT_JUDGED
         self._summarising = False
         self._steps = 0
         self._last_sign = time.monotonic()
@@ -77,7 +78,7 @@ class Terminal(Observer):
         return category, letter, (f"{word} {score}", {_COLOURS[category]: True})
 
     def _word(self, row: CaseRow) -> str:
-        return VARIED if row.variant else self._tolerated
+        return VARIED if row.variant else self._excused
 
     def _row_of(self, report: pytest.TestReport | pytest.CollectReport) -> CaseRow | None:
         """The row that a report carried, if any."""
@@ -116,7 +117,7 @@ class Terminal(Observer):
     ) -> Generator[None, object, object]:
         self._summarising = True
         document = self._run.document()
-        self._count_tolerated(terminalreporter, document)
+        self._count_excused(terminalreporter, document)
         _count_gates(terminalreporter)
         failed = [each for each in terminalreporter.getreports("failed") if hasattr(each, "tooleval")]
         bodies = len(failed) if self._config.option.verbose > 0 else _bodies(failed)
@@ -127,8 +128,8 @@ class Terminal(Observer):
                 report.longrepr = _Coloured(longrepr, str(longrepr) if number < bodies else short)
         _shorten_repeated(terminalreporter.getreports("error"))
         if not self._silent:
-            title = f"FAILURES ({self._tolerated})"
-            _write_tolerated(terminalreporter, title, self._run.book.tolerated)
+            title = f"FAILURES ({self._excused})"
+            _write_excused(terminalreporter, title, self._run.book.excused)
         result = yield
         run, book, known = self._run, self._run.book, self._run.known
         spent = known.spent
@@ -165,20 +166,20 @@ class Terminal(Observer):
     def pytest_unconfigure(self) -> None:
         """Move our categories to those that other plugins know, because they count them now."""
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
-        words = (self._tolerated, COUNTED, VARIED)
+        words = (self._excused, TOLERATED, FAILED_GATE, NOT_JUDGED, VARIED)
         own = [f"{outcome} ({word})" for outcome in ("failed", "error") for word in words]
         own += [f"{gates} inconclusive" for gates in ("gate", "gates")]
         moved = {**dict.fromkeys(own, "skipped"), "gate failed": "failed", "gates failed": "failed"}
         for category, known in moved.items() if reporter is not None else ():
             reporter.stats.setdefault(known, []).extend(reporter.stats.pop(category, []))
 
-    def _count_tolerated(self, reporter: Any, document: RowsDocument) -> None:
-        """In pytest's last line, count cases judged by a failed gate apart, and before the gates."""
+    def _count_excused(self, reporter: Any, document: RowsDocument) -> None:
+        """In pytest's last line, count cases by what the gates made of them, and before the gates."""
+        words = {row.nodeid: excuse(row, document) for row in document.cases}
         for outcome in ("failed", "error"):
-            reports = reporter.stats.pop(f"{outcome} ({self._tolerated})", [])
+            reports = reporter.stats.pop(f"{outcome} ({self._excused})", [])
             for report in reports:
-                row = self._row_of(report)
-                word = self._tolerated if row is None else tolerated_word(row, document)
+                word = words.get(report.nodeid) or self._excused
                 reporter.stats.setdefault(f"{outcome} ({word})", []).append(report)
         for category in _GATES.values():
             if category in reporter.stats:
@@ -236,7 +237,7 @@ def _count_gates(reporter: Any) -> None:
 
 def _write_verdicts(reporter: pytest.TerminalReporter, book: RunBook, document: RowsDocument) -> None:
     whole = reporter.config.option.verbose > 0
-    _write(reporter, verdict_lines(document, whole=whole, listed=_is_tolerated))
+    _write(reporter, verdict_lines(document, whole=whole, listed=_is_unlisted))
     for problem in book.verdict.problems:
         reporter.write_line(f"FAILED: {printable(problem)}", red=True, bold=True)
 
@@ -247,9 +248,9 @@ def _write(reporter: pytest.TerminalReporter, lines: Iterable[Line]) -> None:
         reporter.write_line(line.text, bold=line.bold, **markup)
 
 
-def _is_tolerated(case: CaseRow) -> bool:
+def _is_unlisted(case: CaseRow) -> bool:
     """True for a failed or unanswered case that pytest's own summary does not list."""
-    return case.tolerated and not case.was_expected
+    return (case.counted or case.tolerated) and not case.was_expected
 
 
 def _near(config: pytest.Config, path: Path) -> str:
@@ -268,8 +269,8 @@ def _folder_option(config: pytest.Config) -> str:
     return printable(f" -C {shlex.quote(folder.as_posix())}")
 
 
-def _write_tolerated(reporter: pytest.TerminalReporter, title: str, cases: Sequence[KeptCase]) -> None:
-    """Show tolerated failures, which pytest counts as skipped, like failures."""
+def _write_excused(reporter: pytest.TerminalReporter, title: str, cases: Sequence[KeptCase]) -> None:
+    """Show failures that gates judge, which pytest counts as skipped, like failures."""
     failed = [case for case in cases if case.row.outcome == "failed"]
     if not failed or reporter.config.getoption("tbstyle", "auto") in ("no", "line"):
         return

@@ -1,4 +1,4 @@
-"""Gates and the baseline in pytest: tolerated failures, and failures without an item."""
+"""Gates and the baseline in pytest: failures that they judge, and failures without an item."""
 
 from __future__ import annotations
 
@@ -8,38 +8,37 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ..record.results import CaseResult
-from ..reports.junit import tolerated_text
+from ..reports.junit import excused_text
 from ..reports.text import GATE_FILE, render_case
 from ..settings.parts import Settings
 from ..text import printable
-from ..verdicts.run import RunProblem, tolerates
-from ..verdicts.words import NOT_JUDGED, TOLERATED, VARIED
+from ..verdicts.run import RunProblem, counts
+from ..verdicts.words import COUNTED, NOT_JUDGED, VARIED
 
 
-def tolerate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> bool:
+def excused(report: pytest.TestReport, result: CaseResult, settings: Settings) -> CaseResult:
     """Turn a failure or error into a skipped report if a gate, or `tooleval merge`, will judge it.
 
-    A variant's failure always becomes one.
-
-    pytest does the same with expected failures. The failure's text becomes a section of the report.
-    Return True if the report was changed.
+    A variant's failure always becomes one. pytest does the same with expected failures. The failure's
+    text becomes a section of the report. Return the result, marked as counted or tolerated.
     """
     is_judged_later = settings.shard is not None and not result.variant
-    by_gate = bool(result.trials) if is_judged_later else tolerates(settings.judging.gates, result)
-    if not report.failed or not by_gate:
-        return False
+    is_counted = bool(result.trials) if is_judged_later else counts(settings.judging.gates, result)
+    if not report.failed or not (is_counted or result.variant):
+        return result
     report.outcome = "skipped"
-    text = tolerated_text(result, of_shard=settings.shard is not None)
+    text = excused_text(result, of_shard=settings.shard is not None)
     report.longrepr = (result.file, result.line, text)
     if result.outcome == "failed":
-        word = VARIED if result.variant else NOT_JUDGED if is_judged_later else TOLERATED
+        word = VARIED if result.variant else NOT_JUDGED if is_judged_later else COUNTED
         report.sections.append((word, render_case(result)))
-    return True
+    return structs.replace(result, counted=is_counted, tolerated=bool(result.variant))
 
 
-def remember_tolerated(session: pytest.Session, nodeids: Sequence[str]) -> None:
+def remember(session: pytest.Session, nodeids: Sequence[str]) -> None:
     """Let --lf rerun the cases that made a gate fail."""
     remembered = getattr(session.config.pluginmanager.getplugin("lfplugin"), "lastfailed", None)
     if remembered is not None:

@@ -183,11 +183,14 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         tuple[str, ...], doc("Tools that the variant added, and that were called in any trial.")
     ] = ()
     outcome: Annotated[Outcome, doc("The outcome.")]
+    counted: Annotated[
+        bool, doc("Whether a gate, or the merge of shards, judges the failure or error.")
+    ] = False
     tolerated: Annotated[
         bool,
         doc(
-            "Whether the failure or error does not fail the run: a gate judges all cases "
-            "together, or the case is marked xfail."
+            "Whether the failure or error does not fail the run: the gates that judge it passed, "
+            "it is expected (xfail), or under a variant."
         ),
     ] = False
     scores: Annotated[
@@ -234,12 +237,14 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def outcome_text(self) -> str:
-        """`failed`, or `failed, tolerated`."""
-        return f"{self.outcome}, tolerated" if self.tolerated else self.outcome
+        """`failed`; `failed, tolerated`; or `failed, counted`, unless its gates passed."""
+        word = "tolerated" if self.tolerated else "counted" if self.counted else ""
+        return f"{self.outcome}, {word}" if word else self.outcome
 
     @property
     def fails_run(self) -> bool:
-        return self.outcome in ("failed", "error") and not self.tolerated
+        """True if it fails the run itself, and not through a gate."""
+        return self.outcome in ("failed", "error") and not (self.counted or self.tolerated)
 
     @property
     def called_forbidden(self) -> bool:
@@ -291,6 +296,13 @@ class KeptCase(Struct, frozen=True, gc=False):
 
     row: CaseRow
     json: bytes = b""
+
+    def settled(self, row: CaseRow) -> KeptCase:
+        """The case as the run's gates settled it in this row."""
+        if row.tolerated == self.row.tolerated or not self.json:
+            return self
+        result = msgspec.structs.replace(_READ.decode(self.json), tolerated=row.tolerated)
+        return KeptCase(row, msgspec.json.encode(result))
 
 
 class KeptCases(Sequence[CaseResult]):

@@ -68,6 +68,8 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     failed: Annotated[int, doc("Cases that failed.", ge=0)]
     forbidden: Annotated[int, doc("Cases in which a forbidden call was made.", ge=0)]
     errors: Annotated[int, doc("Cases without an answer to judge.", ge=0)]
+    failing: Annotated[int, doc("Failed cases and errors that fail the run themselves.", ge=0)] = 0
+    counted: Annotated[int, doc("Failed cases and errors that a gate judges.", ge=0)] = 0
     tolerated: Annotated[int, doc("Failed cases and errors that do not fail the run.", ge=0)]
     skipped: Annotated[int, doc("Cases that were not run.", ge=0)]
     pass_rate: Annotated[
@@ -98,11 +100,6 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     ]
     priced: Annotated[int, doc("Trials whose whole cost is known.", ge=0)]
     latency_s: Annotated[float | None, doc("The mean latency of a trial in seconds. Null: unknown.")]
-
-    @property
-    def fails_run(self) -> bool:
-        """True if some failure or error is not tolerated."""
-        return self.failed + self.errors > self.tolerated
 
 
 class ModelSummary(Summary, frozen=True, kw_only=True, gc=False):

@@ -14,7 +14,7 @@ from ..record.document import RowsDocument
 from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..text import aligned, counted, printable, shown
-from ..verdicts.words import tolerated_word
+from ..verdicts.words import excuse
 from .columns import Table, table_lines, table_of
 from .model_lines import VERDICTS
 
@@ -49,12 +49,14 @@ class CaseList(Struct, frozen=True):
 
 
 class ListedCase(NamedTuple):
-    """A case of a run in its group; `tolerated` is the word for a failure that a gate judges."""
+    """A case of a run in its group; `excuse` is the word for a failure that does not itself fail
+    the run.
+    """
 
     group: str
     row: CaseRow
     move: CaseItem | None
-    tolerated: str
+    excuse: str
 
 
 def render_comparison(comparison: Comparison) -> list[str]:
@@ -165,10 +167,9 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
         elif group in ("", *_IMPROVED) and row.outcome in ("failed", "error") and listed(row):
             group = row.outcome
         if group:
-            is_judged = row.tolerated and group not in _IMPROVED
-            tolerated = tolerated_word(row, document) if is_judged else ""
-            found.append(ListedCase(group, row, move, tolerated))
-    return sorted(found, key=lambda case: (GROUPS.index(case.group), bool(case.tolerated)))
+            word = "" if group in _IMPROVED else excuse(row, document)
+            found.append(ListedCase(group, row, move, word))
+    return sorted(found, key=lambda case: (GROUPS.index(case.group), bool(case.excuse)))
 
 
 def change_text(item: CaseItem) -> str:

@@ -18,7 +18,8 @@ from ..record.transcript import Transcript
 from ..text import printable
 from .columns import COLUMNS
 
-_BEFORE = ("run", "suite", "file", "line", "case", "model", "variant", "outcome", "tolerated")
+_OF_CASE = ("suite", "file", "line", "case", "model", "variant", "outcome", "counted", "tolerated")
+_BEFORE = ("run", *_OF_CASE)
 _VERDICT = ("trial", "passed", "failure")
 _MEASURED = [column.name for column in COLUMNS if "csv" in column.shown]
 _AFTER = ("tags", "reason", "error", "calls")
@@ -52,10 +53,7 @@ def csv_text(document: Document) -> str:
 
 def _rows(case: CaseResult) -> Iterator[dict[str, Any]]:
     """The values of each trial by column, or those of a case without trials."""
-    of_case = {
-        name: getattr(case, name)
-        for name in ("suite", "file", "case", "model", "variant", "outcome", "tolerated", "reason")
-    }
+    of_case = {name: getattr(case, name) for name in (*_OF_CASE, "reason")}
     of_case |= {"line": case.line or None, "tags": " ".join(case.tags)}
     if not case.trials:
         yield {**of_case, **{_score_column(name): value for name, value in case.scores.items()}}

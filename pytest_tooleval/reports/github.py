@@ -14,7 +14,7 @@ from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..text import printable, shorten
-from ..verdicts.words import tolerated_word
+from ..verdicts.words import excuse
 
 _MOST = 10  # of each kind per step, as GitHub shows no more
 _TEXT = 1000
@@ -44,11 +44,12 @@ def annotations(
         _add(found, "baseline", baseline)
     for outcome in ("failed", "error"):
         for case in sorted(document.unchanged, key=lambda case: not case.called_forbidden):
-            is_shown = failures or outcome == "error" or case.tolerated
+            word = excuse(case, document)
+            is_shown = failures or outcome == "error" or word
             if case.outcome == outcome and is_shown and not case.was_expected:
-                level = "warning" if case.tolerated else "error"
+                level = "warning" if word else "error"
                 place = _file(case.file, rootpath, workspace)
-                found[level].append(_case(level, case, place, tolerated_word(case, document)))
+                found[level].append(_case(level, case, place, word))
     return [command for level, commands in found.items() for command in _capped(level, commands)]
 
 
@@ -65,8 +66,8 @@ def _case(level: str, case: CaseRow, file: str, word: str) -> str:
     if case.line > 0:
         properties["line"] = str(case.line)
     model = f"[{case.model}]" if case.model else ""
-    tolerated = f", {word}" if case.tolerated else ""
-    properties["title"] = f"{case.case}{model} {case.outcome}{tolerated}"
+    excuse = f", {word}" if word else ""
+    properties["title"] = f"{case.case}{model} {case.outcome}{excuse}"
     return _command(level, properties, case.reason)
 
 

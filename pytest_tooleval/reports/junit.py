@@ -63,7 +63,7 @@ def junit_xml(document: Document, findings: Sequence[RunProblem]) -> str:
     return xml.decode()
 
 
-def tolerated_text(result: CaseResult, *, of_shard: bool) -> str:
+def excused_text(result: CaseResult, *, of_shard: bool) -> str:
     """The message of a case that is skipped, so that nobody reads that it was not run.
 
     It holds whatever the gate decides, as pytest's own XML has the case before that.
@@ -78,9 +78,9 @@ def _case(result: CaseResult, document: Document) -> ET.Element:
     if result.was_expected:
         why = reason.removeprefix(EXPECTED_FAILURE).removeprefix(": ")
         ET.SubElement(case, "skipped", type="pytest.xfail", message=why)
-    elif result.tolerated or result.outcome == "skipped":
+    elif result.counted or result.tolerated or result.outcome == "skipped":
         of_shard = document.run.shard is not None
-        text = tolerated_text(result, of_shard=of_shard) if result.tolerated else reason
+        text = reason if result.outcome == "skipped" else excused_text(result, of_shard=of_shard)
         ET.SubElement(case, "skipped", type="pytest.skip", message=text).text = f"{place}: {text}"
     elif result.outcome == "failed":
         ET.SubElement(case, "failure", message=reason).text = render_case(result, whole=False)

@@ -23,7 +23,7 @@ from ..record.run import SummedRun
 from ..record.summary import ModelSummary
 from ..record.variants import Effect
 from ..text import counted, shown
-from ..verdicts.words import OTHER_TEST, run_summary, tolerated_words
+from ..verdicts.words import OTHER_TEST, excused_words, run_summary
 from .columns import Column, Record, Table, cell, value_in
 from .comparison import (
     ListedCase,
@@ -165,7 +165,7 @@ def _verdict(document: RowsDocument) -> str:
     unsure = sum(gate.verdict == "inconclusive" for gate in gates)
     counts = {"failed": total.failed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
-    parts += [f"{count:,} of these {word}" for word, count in tolerated_words(document).items()]
+    parts += [f"{count:,} of these {word}" for word, count in excused_words(document).items()]
     if total.forbidden:
         parts.append(f"**{counted(total.forbidden, 'result')} with a forbidden call**")
     if total.errors:
@@ -259,7 +259,7 @@ def case_entry(case: ListedCase, *, on_model: bool = True, address: str = "") ->
     """A case with what changed and why; its place is a link if it has an address."""
     row = case.row
     place = code(f"{row.file}:{row.line}" if row.line else row.file, _LINE)
-    parts = [code(row.case) + (f" on {code(row.model)}" if on_model else ""), case.tolerated]
+    parts = [code(row.case) + (f" on {code(row.model)}" if on_model else ""), case.excuse]
     if case.move:
         parts.append(code(change_text(case.move)))
     elif len(row.trials) > 1:

@@ -86,11 +86,11 @@ def _verdict(line: ModelLine) -> Iterator[Line]:
 def _cases(cases: Sequence[ListedCase], most: int) -> Iterator[Line]:
     table = [
         [
-            group + (f" ({tolerated})" if tolerated else ""),
+            group + (f" ({excuse})" if excuse else ""),
             change_text(move) if move else "",
             printable(row.nodeid) + (f" - {printable(row.reason)}" if row.reason else ""),
         ]
-        for group, row, move, tolerated in cases
+        for group, row, move, excuse in cases
     ]
     if not any(change for _, change, _ in table):
         table = [[word, name] for word, _, name in table]

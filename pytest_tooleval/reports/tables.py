@@ -7,9 +7,9 @@ from itertools import islice
 
 from msgspec import structs
 
-from ..figures import TOLERANCE
 from ..record.document import RowsDocument
 from ..record.identity import suite_names
+from ..record.metrics import is_perfect
 from ..record.summary import ModelSummary, SuiteSummary
 from ..text import aligned, printable
 from .columns import Table, cell, limits_of, table_of
@@ -41,7 +41,7 @@ def score_tables(
     if not rows:
         return
     if document.run.shard is not None:  # nothing of it is judged yet
-        rows = [structs.replace(row, tolerated=0) for row in rows]
+        rows = [structs.replace(row, tolerated=0, counted=0) for row in rows]
     table = model_table(document, rows, whole=whole)
     # A column of models or of suites; of both, suites are lines between.
     is_grouped = len(models) > 1 and len(groups) > 1
@@ -89,17 +89,16 @@ def _below(groups: Mapping[str, Sequence[object]], lines: Iterable[str]) -> Iter
 
 
 def _deciding(document: RowsDocument) -> set[str]:
-    """`overall`, and the metrics with a threshold or a gate on which a model or suite is below 1."""
+    """`overall`, gates on trials, and the metrics on which some model or suite is not perfect."""
     judged = {gate.metric or "" for gate in document.gates if gate.kind == "fail_under"}
     of_trials = {metric for metric in judged if metric.startswith(("pass@", "pass^"))}
-    judged = judged.union(*(case.thresholds for case in document.unchanged))
-    below = {
+    imperfect = {
         metric
         for row in (*document.models, *document.suites)
         for metric, mean in row.metrics.items()
-        if mean.mean is not None and mean.mean < 1 - TOLERANCE
+        if mean.mean is not None and not is_perfect(metric, mean.mean)
     }
-    return {"overall", *(judged & below), *of_trials}
+    return {"overall", *imperfect, *of_trials}
 
 
 def _folded(title: str) -> tuple[str, str]:

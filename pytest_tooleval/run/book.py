@@ -46,10 +46,9 @@ class RunBook:
         return [kept.row for kept in self._in_order(self.cases.values())]
 
     @property
-    def tolerated(self) -> list[KeptCase]:
-        """Cases that did not pass and do not fail the run, without xfails and variants."""
-        chosen = (kept for kept in self.cases.values() if kept.row.tolerated and not kept.row.variant)
-        return self._in_order(kept for kept in chosen if not kept.row.was_expected)
+    def excused(self) -> list[KeptCase]:
+        """Cases that did not pass and that a gate judges, or `tooleval merge`."""
+        return self._in_order(kept for kept in self.cases.values() if kept.row.counted)
 
     def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
         return sorted(cases, key=lambda kept: self._order(kept.row))
@@ -73,4 +72,5 @@ class RunBook:
         kept, verdict = self._in_order(self.cases.values()), self.verdict
         rows = [case.row for case in kept]
         document = rows_document(run, rows, verdict.gates, verdict.comparison, intervals=True)
-        return whole_document(document, KeptCases([case.json for case in kept]))
+        settled = map(KeptCase.settled, kept, document.cases)
+        return whole_document(document, KeptCases([case.json for case in settled]))

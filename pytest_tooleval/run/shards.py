@@ -19,7 +19,7 @@ from ..record.run import Run, Shard, add_up, new_run_id
 from ..settings.options import OUTPUTS
 from ..text import counted, printable, shown
 from ..verdicts.judging import Judging
-from ..verdicts.run import tolerates
+from ..verdicts.run import counts
 from ..verdicts.summary import ran_partly
 from .book import RunBook
 from .nodeids import split_nodeid
@@ -179,10 +179,10 @@ def join(
     book = RunBook(judging, (asked.model for asked in run.models))
     for shard in shards:
         for row, text in zip(shard.rows, shard.cases, strict=True):
-            # In a shard, all failures and errors are tolerated; the gates of the whole run decide now.
-            tolerated = row.tolerated and (row.was_expected or tolerates(judging.gates, row))
-            result = structs.replace(_read(_CASE, text, shard.path), tolerated=tolerated)
-            book.add(KeptCase(structs.replace(row, tolerated=tolerated), to_json(result)))
+            # In a shard, all failures and errors are counted; the gates of the whole run decide now.
+            is_counted = row.counted and counts(judging.gates, row)
+            result = structs.replace(_read(_CASE, text, shard.path), counted=is_counted)
+            book.add(KeptCase(structs.replace(row, counted=is_counted), to_json(result)))
     verdict = book.judge(run, shards[0].about.misnamed)
     if verdict.failed or any(row.fails_run for row in book.rows):
         run = structs.replace(run, exitstatus=1)

@@ -88,15 +88,12 @@ def _findings(
         yield RunProblem("baseline", comparison.message, comparison.failed)
 
 
-def tolerates(gates: Gates, case: CaseRow) -> bool:
-    """True if a case that failed or has no answer does not itself fail the run.
+def counts(gates: Gates, case: CaseRow) -> bool:
+    """True if a gate judges a case that failed or has no answer, in place of its own outcome.
 
-    A forbidden call is never tolerated, nor an unread part that may be one. A variant always is: only
-    its own gate can fail the run.
+    None judges a variant, a forbidden call, or an unread part that may be one.
     """
-    if case.variant:
-        return True
-    if not gates or case.called_forbidden or case.may_hide_forbidden:
+    if case.variant or not gates or case.called_forbidden or case.may_hide_forbidden:
         return False
     return any(rule.covers(case) for rule in gates.rules)
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from ..record.comparison import Comparison
 from ..record.confusion import Confusion
 from ..record.document import Document, RowsDocument
@@ -16,6 +18,7 @@ from ..record.run import Run, SummedRun
 from ..record.summary import Fallback, Mean, ModelSummary, SuiteSummary, Summary, Tokens
 from ..record.variants import ComparedVariant
 from .confusion import confusion_of
+from .rules import judged_by
 from .statistics import clusters_of, mean_of, reliability
 
 SCORED: tuple[Outcome, ...] = ("passed", "failed")
@@ -34,8 +37,10 @@ def rows_document(
 ) -> RowsDocument:
     """The document without explanations and transcripts. Totals are over unchanged cases.
 
-    `intervals` adds confusion matrices and the intervals of means.
+    The gates settle which counted cases are tolerated. `intervals` adds confusion matrices and the
+    intervals of means.
     """
+    cases = [_settled(case, gates) for case in cases]
     own = unchanged(cases)
     total = summarise(own, intervals=intervals)
 
@@ -52,12 +57,18 @@ def rows_document(
             SuiteSummary(model=model, suite=suite, file=file, **fields(group))
             for (model, suite, file), group in suites
         ),
-        cases=list(cases),
+        cases=cases,
         gates=tuple(gates),
         confusion=_confusion(own) if intervals else (),
         baseline=baseline,
         variants=_variants(run, cases) if len(own) < len(cases) else (),
     )
+
+
+def _settled(case: CaseRow, gates: Sequence[Gate]) -> CaseRow:
+    if not case.counted or not gates or any(gate.failed and judged_by(case, gate) for gate in gates):
+        return case
+    return structs.replace(case, tolerated=True)
 
 
 def whole_document(rows: RowsDocument, cases: Sequence[CaseResult]) -> Document:
@@ -118,6 +129,8 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         failed=counts["failed"],
         forbidden=sum(case.called_forbidden for case in cases),
         errors=counts["error"],
+        failing=sum(case.fails_run for case in cases),
+        counted=sum(case.counted for case in cases),
         tolerated=sum(case.tolerated for case in cases),
         skipped=counts["skipped"],
         pass_rate=_pass_rate(scored, intervals),

@@ -15,7 +15,8 @@ from .rules import judged_by
 # pytest's exit codes other than those for passed, failed and no tests collected.
 _EXITS = {2: "interrupted", 3: "pytest internal error", 4: "pytest usage error"}
 
-TOLERATED, COUNTED, NOT_JUDGED = "tolerated", "counted by a failed gate", "not judged yet"
+TOLERATED, COUNTED, FAILED_GATE = "tolerated", "counted", "counted by a failed gate"
+NOT_JUDGED = "not judged yet"
 VARIED = "under a variant"
 OTHER_TEST = "another test in the run failed"
 _EMPTY = "Nothing was evaluated"
@@ -28,7 +29,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
     failures = [gate.failed for gate in gates]
     if baseline is not None:  # it counts as a gate
         failures.append(baseline.failed)
-    outcome, verdict = _verdict(document, failed=total.fails_run or any(failures))
+    outcome, verdict = _verdict(document, failed=bool(total.failing) or any(failures))
     details = _problems(document)
     if verdict == "Failed":
         details = details or [OTHER_TEST]
@@ -36,12 +37,12 @@ def run_summary(document: RowsDocument) -> RunSummary:
         details = [f"{counted(total.cases, 'case')} skipped" if total.cases else "no case was collected"]
     elif outcome != "failed":  # a run can pass despite problems
         details = [f"{total.passed} of {counted(total.cases, 'result')} passed", *details]
-    tolerated = (f"{count} {word}" for word, count in tolerated_words(document).items())
+    excused = (f"{count} {word}" for word, count in excused_words(document).items())
     silent = [case for case in document.unchanged if case.outcome == "error"]
-    is_allowed = all(case.tolerated and any(judged_by(case, gate) for gate in gates) for case in silent)
+    is_allowed = all(case.counted and any(judged_by(case, gate) for gate in gates) for case in silent)
     is_answered = total.passed + total.failed > 0 and is_allowed
     is_whole = not (ending(run.status, run.exitstatus) or run.partial or run.collection_errors)
-    none_failed = not any(case.outcome == "failed" and not case.tolerated for case in document.unchanged)
+    none_failed = not any(case.outcome == "failed" and case.fails_run for case in document.unchanged)
     return RunSummary(
         **sums_of(total),  # type: ignore[arg-type]
         id=run.id,
@@ -52,7 +53,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
         ending=ending(run.status, run.exitstatus),
         outcome=outcome,
         verdict=verdict,
-        details=(*details, *tolerated),
+        details=(*details, *excused),
         scoring_version=run.scoring_version,
         git=run.git,
         models=tuple(sorted(row.model for row in document.models)),
@@ -105,8 +106,8 @@ def _problems(document: RowsDocument) -> list[str]:
     found = [
         (total.cases < run.selected, f"only {total.cases} of {counted(run.selected, 'result')}"),
         (total.forbidden, f"{counted(total.forbidden, 'result')} with a forbidden call"),
-        (total.fails_run and total.failed, f"{total.failed} of {results} failed"),
-        (total.fails_run and total.errors, f"{counted(total.errors, 'result')} without an answer"),
+        (total.failing and total.failed, f"{total.failed} of {results} failed"),
+        (total.failing and total.errors, f"{counted(total.errors, 'result')} without an answer"),
         (failed, f"{failed} of {gates} failed"),
         (unsure, f"{unsure} of {gates} inconclusive"),
         (baseline and baseline.verdict == "inconclusive", "comparison with the baseline inconclusive"),
@@ -122,19 +123,21 @@ def ending(status: Status, exitstatus: int | None) -> str:
     return _EXITS.get(exitstatus or 0, "") if status == "finished" else status
 
 
-def tolerated_word(case: CaseRow, document: RowsDocument) -> str:
-    """The word for a failure that a gate judges; a shard's failures await `tooleval merge`."""
-    if case.variant:
-        return VARIED
-    if document.run.shard is not None:
-        return NOT_JUDGED
-    failed = any(gate.failed and judged_by(case, gate) for gate in document.gates)
-    return COUNTED if failed else TOLERATED
+def excuse(case: CaseRow, document: RowsDocument) -> str:
+    """The word for a failure that does not itself fail the run; empty for any other case.
+
+    A shard's failures await `tooleval merge`, those of a run that was cut short its end.
+    """
+    if case.tolerated:
+        return VARIED if case.variant else TOLERATED
+    if not case.counted:
+        return ""
+    return FAILED_GATE if document.gates else NOT_JUDGED
 
 
-def tolerated_words(document: RowsDocument) -> Counter[str]:
+def excused_words(document: RowsDocument) -> Counter[str]:
     """The number of cases by their word."""
-    return Counter(tolerated_word(case, document) for case in document.unchanged if case.tolerated)
+    return Counter(word for case in document.unchanged if (word := excuse(case, document)))
 
 
 def strict_text(strict: bool) -> str:

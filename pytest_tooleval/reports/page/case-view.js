@@ -20,7 +20,7 @@ import { Toolbar } from "./toolbar.js";
  */
 
 function legendNode() {
-  const signs = [["passed", "passed"], ["failed", "failed"], ["tolerated", "failed or no answer, tolerated by a gate"], ["error", "no answer"], ["skipped", "skipped"]];
+  const signs = [["passed", "passed"], ["failed", "failed"], ["tolerated", "failed or no answer, tolerated"], ["error", "no answer"], ["skipped", "skipped"]];
   const items = signs.map(([outcome, words]) => el("li", {}, outcomeText(outcome, words)));
   return el("ul", { class: "legend", "aria-label": "Legend" }, ...items, el("li", {}, `${UNKNOWN} not run`));
 }

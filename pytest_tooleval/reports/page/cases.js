@@ -8,7 +8,7 @@ import { isKnown, misses } from "./numbers.js";
 /**
  * A case on a model, as the result document has it.
  * @typedef {{nodeid: string, suite: string, file: string, line: number, case: string, model: string, variant: string, against: string,
- *   outcome: string, tolerated: boolean, scores: Record<string, number | null>, thresholds: Record<string, number>, reason: string,
+ *   outcome: string, counted: boolean, tolerated: boolean, scores: Record<string, number | null>, thresholds: Record<string, number>, reason: string,
  *   weight: number, tags: string[], tool_choice: string, pass_rule: string, passes: number, scored: number,
  *   trials: Trial[], asked: string, called: string[]}} Row
  * @typedef {{suite: string, case: string, file: string, model: string, variant: string}} Identity as in record/identity.py

@@ -154,9 +154,14 @@ export function outcomeText(outcome, words = outcome) {
   return el("span", { class: `tone-${outcome}` }, markOf(outcome), ` ${words}`);
 }
 
-/** Whether a gate, or xfail, tolerates its failure; one under a variant has no part in the verdict. @param {any} row */
+/** Whether its failure does not fail the run; one under a variant has no part in the verdict. @param {any} row */
 export function isTolerated(row) {
   return row.tolerated && !row.variant;
+}
+
+/** The word for a failure that a gate judges, or that is expected; empty for any other case. @param {any} row */
+export function excuseOf(row) {
+  return isTolerated(row) ? "tolerated" : row.counted ? "counted" : "";
 }
 
 /** The sign and colour of a case. @param {any} row */
@@ -166,7 +171,7 @@ export function toneOf(row) {
 
 /** "failed", or "failed, tolerated". @param {any} row */
 export function outcomeOf(row) {
-  return isTolerated(row) ? `${row.outcome}, tolerated` : row.outcome;
+  return [row.outcome, excuseOf(row)].filter(Boolean).join(", ");
 }
 
 /** @param {string} words */

@@ -2,7 +2,7 @@
 // The matrix: a row per case, a column per model. Rows are drawn when they scroll into view.
 
 import { belowOf } from "./cases.js";
-import { button, el, isTolerated, isolated, markOf, modelText, outcomeOf, shortened, shown, toneOf } from "./dom.js";
+import { button, el, excuseOf, isolated, markOf, modelText, outcomeOf, shortened, shown, toneOf } from "./dom.js";
 import { UNKNOWN, isKnown, scoreText } from "./numbers.js";
 
 /** @import { Case, Index, Row } from "./cases.js" */
@@ -154,7 +154,7 @@ export class Matrix {
       "aria-label": cellWords(row),
       title: shown(shortened(row.reason, 1000)) || null,
     });
-    made.append(markOf(toneOf(row)), el("span", { class: "value" }, value), " ", count && el("small", {}, count), below && el("small", { class: "below" }, below), isTolerated(row) ? el("small", { class: "tolerated" }, "tolerated") : "");
+    made.append(markOf(toneOf(row)), el("span", { class: "value" }, value), " ", count && el("small", {}, count), below && el("small", { class: "below" }, below), excuseOf(row) && el("small", { class: "tolerated" }, excuseOf(row)));
     return el("td", { class: "cell" }, made);
   }
 

@@ -5,7 +5,7 @@ import { columnCell, valueIn, valueNodes } from "./columns.js";
 import { difference } from "./difference.js";
 import { button, capitalized, el, factList, fold, isolated, metricName, numberCell, outcomeText, scrolling, shortened, shown, shownNodes, spoken, svg, table, tableRow } from "./dom.js";
 import { prettyJson } from "./json.js";
-import { countText, misses, needsText, scoreText, secondsText } from "./numbers.js";
+import { countText, isKnown, misses, needsText, scoreText, secondsText } from "./numbers.js";
 import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
 
 /** @import { Choice } from "./cases.js" */

@@ -79,7 +79,7 @@ async function fillResults(rows, results, isGone) {
       const hasRun = run.cases > run.skipped;
       // The suite's own outcome: the run may have failed by another suite or test.
       const wrong = run.failed + run.errors;
-      const isFailed = wrong > (run.gates_failed > 0 ? 0 : run.tolerated);
+      const isFailed = wrong > run.tolerated;
       const outcome = isFailed ? "failed" : hasRun ? "passed" : "skipped";
       const words = (hasRun ? `${scoreText(run.pass_rate?.mean)} · ` : "") + countsText(run) + (run.is_partial ? " · partial" : "");
       results.get(row)?.replaceChildren(

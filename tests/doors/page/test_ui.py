@@ -981,8 +981,8 @@ def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(weather: Site
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
     strict, loose = rows.all()
-    expect(strict).to_contain_text("✗ Failed1/2 passed, 1 failed, 1 tolerated · 1 gate failed")
-    expect(loose).to_contain_text("✓ Passed1/2 passed, 1 failed, 1 tolerated")
+    expect(strict).to_contain_text("✗ Failed1/2 passed, 1 failed, 1 counted · 1 gate failed")
+    expect(loose).to_contain_text("✓ Passed1/2 passed, 1 failed, 1 counted, 1 tolerated")
     expect(loose.locator(".tag")).to_have_text("@v1")
     weather.go("compare")
     expect(page.get_by_label("Old run", exact=True).locator("option:checked")).to_have_text(

@@ -199,6 +199,7 @@ def test_each_cell_says_what_one_must_know(draw: Draw) -> None:
             row("failed", trial(0), scores=other, thresholds={"overall": 1.0, "grounded": 1.0}),
             row("failed", trial(0, 0.6, ToolCall("book", {})), trial(1), model="two"),
             row("error", no_answer(), case="b", reason="too slow", tolerated=True),
+            row("failed", trial(0, 0.6), case="b", model="two", counted=True),
             # A case that a model has twice becomes two.
             row("passed", trial(0)),
         )
@@ -211,7 +212,7 @@ def test_each_cell_says_what_one_must_know(draw: Draw) -> None:
         "gpt-4o: failed 1.00, grounded",
         "two: failed 0.80 1/2 trials passed",
         "gpt-4o: error, tolerated",
-        "not run",
+        "two: failed, counted 0.60",
         "gpt-4o: passed 1.00",
         "not run",
     ]

@@ -39,14 +39,14 @@ def test_latest_of_a_branch(history: History, keep: Keep) -> None:
 
 
 def test_a_good_run_has_answers(history: History, keep: Keep) -> None:
-    whole = keep(1, case_of("a"), case_of("b", outcome="failed", tolerated=True))
+    whole = keep(1, case_of("a"), case_of("b", outcome="failed", counted=True))
     keep(2, case_of("a", outcome="error"), case_of("b"))
     keep(3, case_of("a", outcome="skipped"))
     keep(4, case_of("a", outcome="failed"), case_of("b"))
     assert history.find("good") == whole
     run = run_of("2026-11-04T10:00:00+00:00")
     writer = history.begin(run)
-    writer.add(kept(case_of("a", outcome="error", tolerated=True), case_of("b")))
+    writer.add(kept(case_of("a", outcome="error", counted=True), case_of("b")))
     allowed = structs.replace(
         gate(True), kind="fail_over", metric="errors", model="claude-3", of="claude-3"
     )

@@ -48,7 +48,7 @@ def test_a_summary_has_the_figures_of_the_document(history: History) -> None:
     rows = [
         case_of("a", overall=1.0, weight=3.0),
         case_of("b", outcome="failed", overall=0.0),
-        case_of("c", outcome="failed", tolerated=True, overall=0.5, cost_usd=None, model="gpt-4o"),
+        case_of("c", outcome="failed", counted=True, overall=0.5, cost_usd=None, model="gpt-4o"),
         case_of("d", outcome="error", overall=0.9),
         case_of("e", outcome="skipped", overall=None, trials=0),
     ]

@@ -43,6 +43,7 @@ def test_a_trial_in_full() -> None:
         "model": "gpt-4o",
         "variant": "",
         "outcome": "failed",
+        "counted": "false",
         "tolerated": "false",
         "trial": "0",
         "passed": "false",

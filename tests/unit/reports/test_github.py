@@ -17,7 +17,7 @@ from .samples import any_text, comparison, document, gate, row, trial
 
 FAILED = row("failed", trial(0, 0.6))
 ERROR = row("error", case="rome", reason="no connection")
-TOLERATED = row("failed", trial(0, 0.6), tolerated=True, case="oslo", reason="overall 0.60 < 1.00")
+TOLERATED = row("failed", trial(0, 0.6), counted=True, case="oslo", reason="overall 0.60 < 1.00")
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def test_another_plugin_may_annotate_the_failures() -> None:
 def test_ten_of_a_kind_and_no_more() -> None:
     ten = [row("failed", case=f"case-{n}") for n in range(10)]
     assert len(github.annotations(document(*ten))) == 10
-    cases = [*ten, FAILED, *(row("failed", case=f"miss-{n}", tolerated=True) for n in range(12))]
+    cases = [*ten, FAILED, *(row("failed", case=f"miss-{n}", counted=True) for n in range(12))]
     parsed = [parse(command) for command in github.annotations(document(*cases, gates=(gate(False),)))]
     assert [level for level, _, _ in parsed] == ["error"] * 10 + ["warning"] * 10
     assert parsed[0][1]["title"] == "gate: overall of gpt-4o"

@@ -15,10 +15,16 @@ from builders import as_json
 from doors.page.documents import EVIL, hostile_document, hostile_trends, rich_document, trends
 
 from pytest_tooleval.record.encoding import to_json
+from pytest_tooleval.record.metrics import PENALTIES
 from pytest_tooleval.reports.html import PAGE, html_text, script_text
 
 MODULES = sorted(PAGE.glob("*.js"))
 STYLE = (PAGE / "page.css").read_text(encoding="utf-8")
+
+
+def test_the_page_knows_the_penalties() -> None:
+    (found,) = re.findall(r"PENALTIES = (\[.*\]);", (PAGE / "numbers.js").read_text(encoding="utf-8"))
+    assert json.loads(found) == [*PENALTIES]
 
 
 class Page(HTMLParser):

@@ -303,7 +303,7 @@ def test_variants_are_a_table_and_the_cases_that_got_worse() -> None:
     lines = markdown_text(
         document(
             row("passed", trial(0)),
-            row("failed", trial(0, 0.5), variant="bare", tolerated=True, nodeid="x[gpt-4o, bare]"),
+            row("failed", trial(0, 0.5), variant="bare", counted=True, nodeid="x[gpt-4o, bare]"),
         )
     ).splitlines()
     start = lines.index("### Variants")

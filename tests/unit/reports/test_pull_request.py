@@ -24,7 +24,7 @@ def test_the_headline_is_the_model_that_lost_the_most() -> None:
 def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
     bad = structs.asdict(trial(0, 0.0)) | {"failure": "forbidden_call"}
     called = "called delete_all, which is forbidden"
-    forbidden = row("failed", case="bonn", reason=called, tolerated=True)
+    forbidden = row("failed", case="bonn", reason=called, counted=True)
     forbidden |= {"trials": [bad], "scores": {"overall": 0.0}}
     error = row("error", case="oslo", reason="no connection")
     failed = [row("failed", trial(0, 0.6), case=f"c{n}", line=n) for n in range(12)]

@@ -29,7 +29,7 @@ def with_metrics(
 
 
 def titles(found: RowsDocument, *, whole: bool = False) -> list[str]:
-    ((head, lines),) = score_tables(found, whole=whole)
+    ((head, lines),) = score_tables(found, whole=whole, width=200)
     assert lines
     return [word for line in head for word in line.split()]
 

@@ -11,7 +11,7 @@ from pytest_tooleval.record.results import CaseRow, FailureCategory, Outcome, Tr
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts.judging import Baseline, Gates, Judging
 from pytest_tooleval.verdicts.rules import judged_by, read_rule
-from pytest_tooleval.verdicts.run import RunProblem, RunVerdict, decide, foresee, judge_gates, tolerates
+from pytest_tooleval.verdicts.run import RunProblem, RunVerdict, counts, decide, foresee, judge_gates
 from pytest_tooleval.verdicts.sides import Side
 
 RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3", scoring_version=1)
@@ -40,7 +40,7 @@ UNSCORED = result_of(outcome="error")
 
 
 @pytest.mark.parametrize(
-    ("rules", "case", "tolerated"),
+    ("rules", "case", "is_counted"),
     [
         ([], WRONG, False),
         (["0.9"], WRONG, True),
@@ -63,12 +63,12 @@ UNSCORED = result_of(outcome="error")
         (["over errors=1"], UNSCORED, False),
     ],
 )
-def test_a_gate_tolerates_what_it_judges(rules: list[str], case: CaseRow, tolerated: bool) -> None:
-    assert tolerates(gates(*rules), case) is tolerated
+def test_a_gate_counts_what_it_judges(rules: list[str], case: CaseRow, is_counted: bool) -> None:
+    assert counts(gates(*rules), case) is is_counted
     cases = [case, structs.replace(case, model="another")]
     judging = [gate for gate in judge_gates(cases, Judging(gates(*rules))) if judged_by(case, gate)]
     if case is not FORBIDDEN:
-        assert len(judging) == tolerated
+        assert len(judging) == is_counted
 
 
 def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:

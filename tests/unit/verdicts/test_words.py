@@ -10,8 +10,8 @@ from pytest_tooleval.verdicts.words import run_summary
 from unit.reports.samples import comparison, document, gate, no_answer, row, trial
 
 PASSED, FAILED = row("passed", trial(0)), row("failed", trial(0, 0.5))
-TOLERATED = row("failed", trial(0, 0.6), tolerated=True)
-ERROR = row("error", no_answer(), tolerated=True)
+TOLERATED = row("failed", trial(0, 0.6), counted=True)
+ERROR = row("error", no_answer(), counted=True)
 ALLOWED = gate(True, kind="fail_over", metric="errors")
 
 
@@ -21,7 +21,12 @@ ALLOWED = gate(True, kind="fail_over", metric="errors")
         ([PASSED], {"exitstatus": 0}, "passed Passed: 1 of 1 result passed"),
         ([FAILED], {"exitstatus": 1}, "failed Failed: 1 of 1 result failed"),
         ([FAILED], {"exitstatus": None}, "failed Failed: 1 of 1 result failed"),
-        ([ERROR], {"exitstatus": 0}, "passed Passed: 0 of 1 result passed · 1 tolerated"),
+        (
+            [ERROR],
+            {"exitstatus": 0, "gates": (ALLOWED,)},
+            "passed Passed: 0 of 1 result passed · 1 tolerated",
+        ),
+        ([ERROR], {"exitstatus": 2}, "failed Incomplete (interrupted): 1 not judged yet"),
         ([PASSED], {"exitstatus": 2}, "failed Incomplete (interrupted): "),
         ([PASSED], {"exitstatus": None, "status": "killed"}, "failed Incomplete (killed): "),
         ([PASSED], {"status": "running"}, "skipped Running: 1 of 1 result passed"),

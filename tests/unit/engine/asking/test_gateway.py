@@ -91,7 +91,6 @@ async def test_what_the_user_set_is_not_left_out(monkeypatch: pytest.MonkeyPatch
     use_clients(monkeypatch, {"m": client})
     spec = ModelSpec("m", source="[models.m] in tooleval.toml")
     for name, place, way in [
-        ("tool_choice", "the suite", "remove it there)"),
         ("temperature", "the case", 'there, or set omit = ["temperature"] in [models.m] in'),
         ("temperature", spec.place, "tooleval.toml: remove it there)"),
         ("temperature", "--tooleval-temperature", "leave it out, or set omit"),
