@@ -21,6 +21,7 @@ from ..record.results import TrialResult
 from ..record.status import APPROVED, CallStatus
 from ..record.thresholds import missed_text, missed_thresholds
 from ..record.transcript import Judged, Reply, Transcript
+from ..scoring.one_call import params_match
 from ..scoring.trial import score_transcript
 from ..scoring.turns import to_judge
 from ..suite.case import ResolvedCase
@@ -29,12 +30,14 @@ from ..suite.mocks import SEQUENCE, WHEN
 from ..suite.policies import SAME, OtherCall, replaced
 from ..suite.resolved import accepts, find_tool, is_expected
 from ..suite.tools import Tool
+from ..suite.types import EndedCall
 from ..text import json_text
 from .results import Call
 
 Params = Mapping[str, Any]
 
 _MESSAGE = {"role": "assistant", "content": None}
+_OTHERWISE = "(another answer)"
 _USER = ({"role": "user", "content": ""},)
 
 
@@ -82,10 +85,15 @@ class UnknownError(Exception):
     """Raised with the reason why no right answer is known."""
 
 
-def score(case: ResolvedCase, turns: Iterable[Turn], *, approved: bool = True) -> TrialResult:
-    """Score an assistant's part. `approved`: whether calls that need an approval have one."""
+def score(
+    case: ResolvedCase, turns: Iterable[Turn], *, approved: bool = True, otherwise: str = ""
+) -> TrialResult:
+    """Score an assistant's part. `approved`: whether calls that need an approval have one.
+
+    Calls end as the case expects it, but for their status or result, if `otherwise` names it.
+    """
     replies: list[Reply] = []
-    for turn in turns:
+    for number, turn in enumerate(turns):
         begins = len(replies)
         replies += (
             Reply(message=_MESSAGE, calls=calls, format="native")
@@ -97,20 +105,57 @@ def score(case: ResolvedCase, turns: Iterable[Turn], *, approved: bool = True) -
             message = {"role": "assistant", "content": turn.text}
             replies.append(Reply(message=message, format="native", no_answer=silent))
         if begins:
-            replies[begins] = structs.replace(replies[begins], prompt=_USER)
-    if any(policy.after_approval for policy in case.policies):
-        replies = [_answered(each, approved) for each in replies]
+            prompt = case.turns[number].messages if number < len(case.turns) else ()
+            replies[begins] = structs.replace(replies[begins], prompt=prompt or _USER)
+    if any(policy.after_approval for policy in case.policies) or any(ends_of(case)):
+        replies = [_answered(case, each, approved, otherwise) for each in replies]
     transcript = Transcript((), tuple(replies))
     # Only a judge could decide whether the rubrics are met.
     met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
     return score_transcript(case, structs.replace(transcript, judged=met))
 
 
-def _answered(reply: Reply, approved: bool) -> Reply:
-    answer = {"role": "tool", "content": "", APPROVED: approved}
-    status: tuple[CallStatus, ...] = tuple("ok" for _ in reply.calls)
-    answers = tuple({**answer, "tool_call_id": call.id} for call in reply.calls)
-    return structs.replace(reply, answers=answers, status=status)
+def ends_of(case: ResolvedCase) -> Iterator[EndedCall]:
+    """Yield the calls whose end the case or its policies name."""
+    expected = (call for part in case.parts for _, call in part.placed_calls)
+    others = (other for policy in case.policies for _, other in policy.others)
+    return (each for each in (*expected, *others, *case.policies) if each.has_end)
+
+
+def _answered(case: ResolvedCase, reply: Reply, approved: bool, otherwise: str) -> Reply:
+    ids = [str(number) for number in range(len(reply.calls))]
+    ends = [_end(case, call, otherwise) for call in reply.calls]
+    answers = tuple(
+        {"role": "tool", "tool_call_id": id, "content": content, APPROVED: approved}
+        for id, (_, content) in zip(ids, ends, strict=True)
+    )
+    calls = tuple(structs.replace(call, id=id) for id, call in zip(ids, reply.calls, strict=True))
+    return structs.replace(
+        reply, calls=calls, answers=answers, status=tuple(status for status, _ in ends)
+    )
+
+
+def _end(case: ResolvedCase, call: ToolCall, otherwise: str) -> tuple[CallStatus, str]:
+    """Return the status and the answer of a call, as the case names them, or otherwise."""
+    meant = (each for each in ends_of(case) if accepts(each.tools, call.name, case))
+    ended = next((each for each in meant if _has_params(case, each, call)), None)
+    status: CallStatus = (ended and ended.status) or "ok"
+    if otherwise == "status":
+        status = "error" if status == "ok" else "ok"
+    if ended is None or not ended.has_result:
+        return status, ""
+    if otherwise == "result":
+        return status, _OTHERWISE
+    value = right_value(ended.result, {}, MODES[case.param_scoring])
+    if value is NOTHING:
+        raise UnknownError(f"no answer is known that matches {json_text(ended.result)}")
+    return status, value if isinstance(value, str) else json.dumps(value)
+
+
+def _has_params(case: ResolvedCase, ended: EndedCall, call: ToolCall) -> bool:
+    if not isinstance(ended, ExpectedCall) or not ended.params:
+        return True
+    return params_match(ended.params, call.arguments or {}, case.param_scoring)
 
 
 def calls_of(turns: Iterable[Turn]) -> tuple[Call, ...]:

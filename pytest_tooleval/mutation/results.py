@@ -33,6 +33,7 @@ Kind = Literal[
     "nothing_said",
     "half_done",
     "another_record",
+    "wrong_end",
 ]
 Gap = Literal[
     "threshold",

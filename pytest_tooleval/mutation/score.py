@@ -10,6 +10,7 @@ from ..errors import ScoringError
 from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN
 from ..suite.case import ResolvedCase
+from ..suite.expectations import ExpectedCall
 from ..suite.model import Suite
 from ..suite.policies import Policy
 from ..suite.resolved import resolve
@@ -56,7 +57,17 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     seen: set[str] = set()
     made = legal = 0
     passing: list[tuple[Kind, tuple[Call, ...], Found]] = []
+    endings = [
+        name for name in ("status", "result") if any(name in e.model_fields_set for e in _ends(case))
+    ]
     for right in rights:
+        for name in endings:
+            made += 1
+            trial = score(case, right.answer(), otherwise=name)
+            if trial.passed and (found := gap_of(case, "wrong_end", None, right.trial, trial)):
+                passing.append(("wrong_end", calls_of(right.answer()), found))
+            elif trial.passed:
+                legal += 1
         for mutant, answer in mutants(case, right, seen):
             made += 1
             try:
@@ -79,6 +90,11 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     )
 
 
+def _ends(case: ResolvedCase) -> list[ExpectedCall]:
+    """Return the expected calls whose end is expected."""
+    return [call for part in case.parts for _, call in part.placed_calls if call.has_end]
+
+
 def _unnoticed(suite: Suite, cases: Sequence[ResolvedCase]) -> Iterator[str]:
     """Yield these policies of a suite and its cases, in words, after their path."""
     for index, policy in enumerate(suite.policies):
@@ -94,25 +110,51 @@ def _notices(case: ResolvedCase, policy: Policy) -> bool:
     if "policies" not in case.thresholds:
         return False
     try:
-        replies = _breaking(case, policy)
-        turns = [Turn((), "Done.")] * max(1, len(case.turns))
-        turns[-1] = Turn(replies, None if case.kind == "calls" else "Done.")
-        # An approval is what such a policy would miss.
-        approved = policy.after_approval is None
-        value = score(case, turns, approved=approved).values.get("policies")
+        return all(
+            _is_below(case, replies, approved=policy.after_approval is None, otherwise=otherwise)
+            for replies, otherwise in _breaking(case, policy)
+        )
     except (ScoringError, UnknownError):
         return False
+
+
+def _is_below(
+    case: ResolvedCase, replies: tuple[tuple[ToolCall, ...], ...], *, approved: bool, otherwise: str
+) -> bool:
+    """Whether these calls in the last turn cost the threshold on policies."""
+    turns = [Turn((), "Done.")] * max(1, len(case.turns))
+    turns[-1] = Turn(replies, None if case.kind == "calls" else "Done.")
+    # An approval is what such a policy would miss.
+    value = score(case, turns, approved=approved, otherwise=otherwise).values.get("policies")
     return value is not None and value < case.thresholds["policies"]
 
 
-def _breaking(case: ResolvedCase, policy: Policy) -> tuple[tuple[ToolCall, ...], ...]:
-    """The calls that break a policy, by reply; none to a tool that the case does not offer."""
+def _breaking(
+    case: ResolvedCase, policy: Policy
+) -> Iterator[tuple[tuple[tuple[ToolCall, ...], ...], str]]:
+    """Yield calls that break a policy, by reply, and what of their end is not as it should be.
+
+    None are to a tool that the case does not offer.
+    """
     judged = offered_call(case, policy.tools, policy.params)
     if policy.at_least is not None or judged is None:
-        return ()
-    calls = [judged] * (1 if policy.at_most is None else policy.at_most + 1)
+        yield (), ""
+        return
+    often = 1 if policy.at_most is None else int(policy.at_most) + 1
+    if policy.sum is not None and policy.at_most is not None:
+        name, often = policy.sum.removeprefix("/"), 1
+        amount = {name: policy.at_most + 1}
+        judged = structs.replace(judged, arguments={**(judged.arguments or {}), **amount})
+    # Two calls need two words of the user.
+    calls = [judged] * (often if policy.word is None else max(2, often))
+    needed = None
     for field, other in policy.others:
-        if field == "never_after" and (earlier := other_call(case, other, judged)) is not None:
+        earlier = other_call(case, other, judged)
+        if field == "never_after" and earlier is not None:
             calls.insert(0, earlier)
+        elif field == "only_after" and earlier is not None and other.has_end:
+            needed = earlier, "status" if other.status is not None else "result"
     # Nothing was looked up, and the arguments are none that the policy names.
-    return (tuple(calls),) if case.kind == "calls" else tuple((call,) for call in calls)
+    yield (tuple(calls),) if case.kind == "calls" else tuple((call,) for call in calls), ""
+    if needed is not None and case.kind != "calls":
+        yield tuple((call,) for call in (needed[0], *calls)), needed[1]

@@ -20,7 +20,7 @@ from ..run.task import Task
 from ..run.unknown import unknown_metric
 from ..scoring.registry import ScorerRegistry
 from ..suite.case import ResolvedCase, XFail
-from ..suite.resolved import find_tool
+from ..suite.resolved import offers
 from ..text import printable
 from .items import CaseFailure, CaseItem
 from .no_model import no_model
@@ -158,7 +158,7 @@ def _needs_agent(case: ResolvedCase) -> str:
     if case.expected_stop is not None:
         return "expected_stop: only an agent can end its own run"
     approved = (policy for policy in case.policies if policy.after_approval and case.has_tool_rounds)
-    if any(find_tool(case, name) for policy in approved for name in policy.tools):
+    if any(offers(case, policy.tools) for policy in approved):
         return "after_approval: only an agent can ask for an approval"
     return ""
 

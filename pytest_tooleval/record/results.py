@@ -39,6 +39,7 @@ FailureCategory = Literal[
     "missing_argument",
     "unexpected_argument",
     "wrong_value",
+    "wrong_end",
     "unfinished_chain",
     "inefficient_chain",
     "unfinished_turn",

@@ -10,6 +10,7 @@ from msgspec import structs
 from ..errors import CannotCompare
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
+from ..record.made import Made
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
@@ -18,6 +19,7 @@ from ..suite.resolved import accepts, find_tool
 from ..text import counted
 from .assessment import Assessment, Draft, Explained, Line, Pair
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
+from .ends import end_lines, end_share
 from .expected_tool import OneCall
 from .extra_calls import UNEXPECTED, no_extra_calls, overall, parts, surplus_lines
 from .one_call import ALL, Share, check_arguments, check_tool, share_of, shown_call
@@ -51,7 +53,7 @@ class Calls:
     """Several expected calls, or none: the best pairing's total over max(expected, actual).
 
     Extra calls are ignored with the `match` contains, and missing ones with within. A missing optional
-    call is not expected.
+    call is not expected. `ended` says how each call ended, where a status or a result may be expected.
     """
 
     def __init__(
@@ -62,9 +64,11 @@ class Calls:
         *,
         in_order: bool,
         match: Match = "exact",
+        ended: Sequence[Made] = (),
     ) -> None:
         self._case = case
         self._calls = calls
+        self._ended = ended
         self._expected = expected
         self._in_order = in_order
         self._match: Match = match
@@ -74,8 +78,8 @@ class Calls:
             raise CannotCompare(f"{len(self._expected)} calls are expected, {most}", "expected_calls")
         self._rows = [
             Row(
-                [self._share(index, call) for call in calls[:MAX_ACTUAL]],
-                expected.params is not None,
+                [self._share(index, number) for number in range(len(calls[:MAX_ACTUAL]))],
+                expected.params is not None or expected.has_end,
                 expected.optional,
             )
             for index, expected in enumerate(self._expected)
@@ -86,7 +90,7 @@ class Calls:
         self._most = counted_calls(match, len(self._counting), len(calls))
         broken = {i: calls[j] for i, j in pairs.items() if calls[j].arguments is None}
         self.malformed = next(iter(broken.values()), None)
-        self._scored = [i for i in self._counting if expected[i].params is not None or i in broken]
+        self._scored = [i for i in self._counting if self._rows[i].scored or i in broken]
         more = len(calls) > len(self._counting)
         self.extra = self._surplus(self._pairing) if more else []
 
@@ -106,14 +110,22 @@ class Calls:
         made = zip(self._pairing.pairs, self._pairing.shares, strict=True)
         return [i for i, share in made if share.flaw is None]
 
-    def _share(self, index: int, call: ToolCall) -> Share | None:
-        expected = self._expected[index]
+    def _share(self, index: int, number: int) -> Share | None:
+        expected, call = self._expected[index], self._calls[number]
         if not accepts(expected.tools, call.name, self._case):
             return None
         try:
-            return share_of(expected.params, call, self._rules) or ALL
+            share = share_of(expected.params, call, self._rules)
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
+        if not expected.has_end or not self._ended:
+            return share or ALL
+        try:
+            end = end_share(expected, self._ended[number], self._rules)
+        except CannotCompare as error:
+            raise error.within(f"expected_calls[{index}].result") from None
+        # Params of {} count as one right argument, unless they are unreadable.
+        return end if share is None or (not expected.params and not share.flaw) else share.with_more(end)
 
     def drafts(self) -> dict[str, Draft]:
         pairing, scored, most = self._pairing, self._scored, self._most
@@ -197,11 +209,14 @@ class Calls:
         if not self._expected:
             return "no call is expected", ()
         if not self._scored:
-            return "no expected call has params: arguments are not scored", ()
+            return "no expected call has params, a status or a result: arguments are not scored", ()
         lines: list[Line] = []
         for i in self._scored:
-            params, call = self._expected[i].params, self._paired(i)
-            lines += check_arguments(params or {}, call, self._rules, f"call {i + 1}")
+            params, call, place = self._expected[i].params, self._paired(i), f"call {i + 1}"
+            lines += check_arguments(params or {}, call, self._rules, place)
+            j = self._pairing.pairs.get(i)
+            made = self._ended[j] if self._ended and j is not None else None
+            lines += end_lines(self._expected[i], made, self._rules, place)
         return f"mean over {len(self._scored)} expected calls; a missing call counts 0", lines
 
     def _explain_overall(self) -> Explained:
@@ -211,8 +226,8 @@ class Calls:
             return _NONE_NEEDED, ()
         parts = []
         for i in self._counting[:10]:
-            call = self._paired(i)
-            share = None if call is None else self._share(i, call)
+            j = self._pairing.pairs.get(i)
+            share = None if j is None else self._share(i, j)
             parts.append(f"{0.0 if share is None else overall(1.0, share.value):.4g}")
         value, more = self._pairing.total / self._most, " + …" * (len(self._counting) > 10)
         return f"{value:.4g} = ({' + '.join(parts) or 0}{more}) / {self._most}{self._counts()}", ()

@@ -173,7 +173,7 @@ def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -
     if (not expected and match == "contains") or (expected and match == "within" and not calls):
         return part_of("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
     in_order = span.expected.call_order == "strict"
-    made = Calls(case, expected, calls, in_order=in_order, match=match)
+    made = Calls(case, expected, calls, in_order=in_order, match=match, ended=span.ends)
     drafts, failure = made.drafts(), made.failure() or "missing_call"
     if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and match != "exact":
         failure = "missing_call" if match == "contains" else "surplus_call"

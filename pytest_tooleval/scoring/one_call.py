@@ -86,6 +86,10 @@ class Share(NamedTuple):
     def value(self) -> float:
         return self.correct / self.total
 
+    def with_more(self, other: Share) -> Share:
+        """The share of what both count."""
+        return Share(self.correct + other.correct, self.total + other.total, self.flaw or other.flaw)
+
 
 ALL = Share(1, 1)
 NOT_AN_OBJECT = Share(0, 1, "invalid_arguments")

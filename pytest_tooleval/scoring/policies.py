@@ -7,29 +7,37 @@ answers in the case's own messages, and do not apply if there are none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare
 from ..jsonschemas.subschemas import MISSING, pointed
-from ..matchers.compare import with_keys_of
+from ..matchers.compare import mismatch, with_keys_of
 from ..matchers.matcher import has_matcher, is_optional
 from ..matchers.modes import MODES
-from ..record.calls import ToolCall
+from ..record.calls import ToolCall, is_number
 from ..record.made import Made, made_in
 from ..record.recovery import read_calls
 from ..record.results import Check
-from ..record.status import NOT_RUN
-from ..record.transcript import Message, Reply, Transcript
+from ..record.status import NOT_RUN, CallStatus
+from ..record.transcript import Message, Reply, Transcript, text_of
 from ..suite.case import ResolvedCase
 from ..suite.mocks import SCORED_ONLY
 from ..suite.policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, operands, replaced
-from ..suite.resolved import accepts, find_tool
+from ..suite.resolved import accepts, offers
+from ..suite.types import EndedCall
 from ..text import counted, json_text, printable
 from ..worlds.plain import read_json
 from .assessment import WITH_REASON, Draft, Explained, Line
 from .chain import same_call
+from .conversation import says
+from .ends import has_result, shown_answer
 from .forbidden import is_meant
 from .one_call import compare, shown_call, shown_names, with_arguments
 
@@ -72,8 +80,7 @@ def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
 
 
 def _applies(case: ResolvedCase, policy: Policy, made: Sequence[Made]) -> bool:
-    is_offered = any(find_tool(case, name) is not None for name in policy.tools)
-    return is_offered or bool(made) or policy.at_least is not None
+    return offers(case, policy.tools) or bool(made) or policy.at_least is not None
 
 
 class _Calls:
@@ -86,6 +93,7 @@ class _Calls:
         every = made_in([*before, *transcript.replies], -len(before))
         self._calls = [each for of_reply in every for each in of_reply]
         self._made = [each for each in self._calls if each.reply >= 0]
+        self._said = list(_said(transcript.prompt or case.messages, transcript.replies))
         self._is_silent = all(each.status is None and each.answer is None for each in self._made)
         # A single reply of a model is not answered, by design.
         asked = sum(not reply.is_paused for reply in transcript.replies)
@@ -94,7 +102,13 @@ class _Calls:
 
     def of(self, policy: Policy) -> list[Made]:
         """The calls that a policy judges."""
-        return [each for each in self._made if is_meant(self._case, policy, each.call)]
+        meant = (each for each in self._made if is_meant(self._case, policy, each.call))
+        return [
+            each
+            for each in meant
+            if policy.status in (None, each.status)
+            and all(has_result(wanted, each, self._mode) for wanted in _result(policy))
+        ]
 
     def conditions(self, policy: Policy, judged: Sequence[Made]) -> list[_Condition]:
         """The conditions of a policy, with what broke each."""
@@ -105,6 +119,8 @@ class _Calls:
             applies = field != "only_after" or self._has_answers
             broken = _all(breaks, judged, other) if applies else None
             found.append(_Condition(texts[field], broken))
+        if policy.word is not None:
+            found.append(_Condition(texts["only_after"], self._unasked(judged, policy.word)))
         if policy.expected_params is not None:
             applies = self._has_contents or not any(operands(FROM, policy.expected_params))
             broken = _all(self._wrong, judged, policy.expected_params) if applies else None
@@ -112,16 +128,56 @@ class _Calls:
         if policy.after_approval:
             broken = _all(_unapproved, judged, None) if self._has_rounds else None
             found.append(_Condition(texts["after_approval"], broken))
-        attempts = self._attempts(judged)
-        reason = f"called {counted(len(attempts), 'time')}"
-        for field, is_broken in (
-            ("at_most", policy.at_most is not None and len(attempts) > policy.at_most),
-            ("at_least", policy.at_least is not None and len(attempts) < policy.at_least),
-        ):
-            if field in texts:
-                broken = [Broken(attempts[0].call if attempts else None, reason)] if is_broken else []
-                found.append(_Condition(texts[field], broken))
+        if policy.at_most is not None or policy.at_least is not None:
+            found += self._limits(policy, judged)
         return found
+
+    def _limits(self, policy: Policy, judged: Sequence[Made]) -> Iterator[_Condition]:
+        """The conditions on how often calls were made, or on a sum over them."""
+        counting = self._attempts(judged) if policy.sum is None else list(filter(self._adds, judged))
+        groups: list[tuple[Any, list[tuple[Made, Fraction]]]] = []
+        wrong: list[Broken] = []
+        for made in counting:
+            try:
+                amount = Fraction(1) if policy.sum is None else _amount(made, policy.sum)
+                key = None if policy.per is None else _own_value(made, policy.per)
+            except _NoValue as error:
+                wrong.append(Broken(made.call, str(error)))
+                continue
+            group = next((group for value, group in groups if self._is_same(value, key)), None)
+            if group is None:
+                groups.append((key, group := []))
+            group.append((made, amount))
+        for field, breaks in (("at_most", operator.gt), ("at_least", operator.lt)):
+            limit: int | float | None = getattr(policy, field)
+            if limit is None:
+                continue
+            broken = list(wrong)
+            for key, group in groups or [(None, [])]:
+                total = sum((amount for _, amount in group), Fraction(0))
+                if breaks(total, Fraction(str(limit))):
+                    call = group[0][0].call if group else None
+                    broken.append(Broken(call, _total_text(policy, total, key, len(group))))
+            yield _Condition(policy.texts[field], broken)
+
+    def _adds(self, made: Made) -> bool:
+        """Whether a call may have changed something, so that it counts in a sum."""
+        in_world = made.by_suite and self._case.world is not None
+        return made.status != "refused" and not (made.status == "error" and not in_world)
+
+    def _is_same(self, one: Any, other: Any) -> bool:
+        return mismatch(_as_data(one), other, self._mode) is None
+
+    def _unasked(self, judged: Sequence[Made], word: str | dict[str, Any]) -> list[Broken]:
+        """The calls before which the user said no such word, each of which counts for one call."""
+        broken, since = list[Broken](), -math.inf
+        for made in self._attempts(judged):
+            texts = (text for place, text in self._said if since < place <= made.reply)
+            if not any(says(word, [text]) for text in texts):
+                more = " since the call before it" if since > -math.inf else ""
+                broken.append(Broken(made.call, f"the user did not say so{more}"))
+            since = made.reply
+        return broken
 
     @property
     def _has_answers(self) -> bool:
@@ -139,7 +195,7 @@ class _Calls:
         wanted = self._params(other, made)
         found = [each for each in self._others(made) if self._is(each, other.tools, wanted)]
         before = [each for each in found if made.came_after(each)]
-        if any(self._is_answered(each) for each in before):
+        if any(self._is_answered(each, other, made) for each in before):
             return ""
         name = with_arguments(shown_names(other.tools), wanted)
         if not found:
@@ -148,36 +204,68 @@ class _Calls:
             at = "was called in the same reply" if found[-1].reply == made.reply else "was still running"
             return f"{name} {at}, so its answer was not known"
         last = before[-1]
+        if last.status == (other.status or "ok") and other.has_result:
+            return f"{name} was answered {shown_answer(last)}"
         if last.is_lost:
             return f"nobody knows how {name} ended"
         if last.status == "error":
             return f"{name} was answered with an error"
         return f"{name} was {last.status or 'not answered'}"
 
-    def _is_answered(self, made: Made) -> bool:
-        return made.status == "ok" or (made.status is None and made.reply >= 0 and self._is_silent)
+    def _is_answered(self, made: Made, other: OtherCall, judged: Made) -> bool:
+        """Whether a call ended as a policy needs it; without a word on that, without an error."""
+        if self._ended_so(made, other.status or "ok", self._result_of(other, judged)):
+            return True
+        return not other.has_end and made.status is None and made.reply >= 0 and self._is_silent
+
+    def _ended_so(self, made: Made, status: CallStatus, result: Sequence[Any]) -> bool:
+        """Whether a call ended with this status, and with this result if there is one."""
+        return made.status == status and all(self._has_result(made, wanted) for wanted in result)
+
+    def _has_result(self, made: Made, wanted: Any) -> bool:
+        try:
+            return has_result(wanted, made, self._mode)
+        except CannotCompare as error:
+            raise _NoValue(str(error)) from None
+
+    def _result_of(self, other: OtherCall, judged: Made) -> Sequence[Any]:
+        """The result of another call with the values of `$same`; empty without one."""
+        return [replaced(each, SAME, partial(_own_data, judged)) for each in _result(other)]
 
     def _late(self, made: Made, other: OtherCall) -> str:
         """Why a call was made after one that rules it out; empty if it was not."""
         wanted = self._params(other, made)
         for each in self._others(made):
-            if self._is(each, other.tools, wanted) and each.status in ("ok", None):
+            if self._is(each, other.tools, wanted) and self._may_have_ended(each, other, made):
                 return f"after {with_arguments(shown_names(other.tools), wanted)}"
         return ""
+
+    def _may_have_ended(self, made: Made, other: OtherCall, judged: Made) -> bool:
+        """Whether a call ended as a policy forbids it; what is unknown may have."""
+        if made.status not in (other.status or "ok", None):
+            return False
+        result = self._result_of(other, judged)
+        return made.answer is None or all(self._has_result(made, wanted) for wanted in result)
 
     def _wrong(self, made: Made, expected: Mapping[str, Any]) -> str:
         """What is wrong with the arguments of a call; empty if nothing is."""
         arguments = made.call.arguments
         if arguments is None:
             return made.call.why_malformed
-        values = replaced(expected, FROM, partial(self._value, made))
-        actual = with_keys_of(values, arguments, self._mode)
-        for name, value in values.items():
-            if name not in actual:
-                if not is_optional(value):
+        for name, value in expected.items():
+            # With "any": true, a value of `$from` may be one of several.
+            choices = self._choices(value, made)
+            wanted = next(choices)
+            found = with_keys_of({name: wanted}, arguments, self._mode)
+            if name not in found:
+                if not is_optional(wanted):
                     return f"{printable(name)} is missing"
-            elif why := self._mismatch(name, value, actual[name]):
-                return f"{printable(name)}: expected {json_text(value, 80)}, got {why}"
+                continue
+            actual = found[name]
+            if (why := self._mismatch(name, wanted, actual)) and all(
+                self._mismatch(name, each, actual) for each in choices
+            ):
+                return f"{printable(name)}: expected {json_text(wanted, 80)}, got {why}"
         return ""
 
     def _mismatch(self, name: str, expected: Any, actual: Any) -> str:
@@ -187,37 +275,39 @@ class _Calls:
             raise _NoValue(str(error)) from None
         return "" if share.flaw is None else json_text(actual, 80)
 
-    def _value(self, made: Made, operand: Mapping[str, Any]) -> Any:
-        """The value of `$from`: from the newest answer to such a call before this one."""
+    def _choices(self, expected: Any, made: Made) -> Iterator[Any]:
+        """The expected value, with each combination of values for its `$from`, the newest first."""
+        sources = [operand for _, operand in operands(FROM, expected)]
+        for values in product(*(self._values(made, operand) for operand in sources)):
+            left = iter(values)
+            yield replaced(expected, FROM, lambda _: next(left))  # noqa: B023
+
+    def _values(self, made: Made, operand: Mapping[str, Any]) -> list[Any]:
+        """The value of `$from`: from the newest answer to such a call before this one, or from each."""
         other = EarlierAnswer.model_validate(operand)
         wanted = self._params(other, made)
         name = with_arguments(shown_names(other.tools), wanted)
+        result = self._result_of(other, made)
         found = [
             each
             for each in self._others(made)
-            if each.status == "ok" and made.came_after(each) and self._is(each, other.tools, wanted)
+            if made.came_after(each)
+            and self._ended_so(each, other.status or "ok", result)
+            and self._is(each, other.tools, wanted)
         ]
         if not found:
             raise _NoValue(f"no earlier answer of {name}")
         # Of answers that came at the same time, the last one is the newest.
-        newest = max(
-            reversed(found), key=lambda each: each.reply if each.answered is None else each.answered
-        )
-        value = pointed(read_json(newest.answer or ""), other.at)
-        if value is MISSING:
+        newest = sorted(found, key=lambda each: each.ended)[::-1]
+        contents = [read_json(each.answer or "") for each in (newest if other.any else newest[:1])]
+        values = [value for each in contents if (value := pointed(each, other.at)) is not MISSING]
+        if not values:
             raise _NoValue(f"the answer of {name} has nothing at {other.at}")
-        return _as_data(value)
+        return list(map(_as_data, values))
 
     def _params(self, other: OtherCall, made: Made) -> dict[str, Any]:
         """The params of another call, with the values of `$same` from the judged call."""
-
-        def same(pointer: str) -> Any:
-            value = pointed(made.call.arguments, pointer)
-            if value is MISSING:
-                raise _NoValue(f"the call has nothing at {pointer}")
-            return _as_data(value)
-
-        found: dict[str, Any] = replaced(other.params or {}, SAME, same)
+        found: dict[str, Any] = replaced(other.params or {}, SAME, partial(_own_data, made))
         return found
 
     def _others(self, made: Made) -> list[Made]:
@@ -244,6 +334,50 @@ class _Calls:
             if newest is None or not (newest.failed and made.came_after(newest)):
                 found.append(made)
         return found
+
+
+def _result(call: EndedCall) -> Sequence[Any]:
+    """The result that is asked for, which may be null; empty if none is."""
+    return [call.result] if call.has_result else []
+
+
+def _own_value(made: Made, pointer: str) -> Any:
+    value = pointed(made.call.arguments, pointer)
+    if value is MISSING:
+        raise _NoValue(f"the call has nothing at {pointer}")
+    return value
+
+
+def _own_data(made: Made, pointer: str) -> Any:
+    """The value of `$same` in a call."""
+    return _as_data(_own_value(made, pointer))
+
+
+def _amount(made: Made, pointer: str) -> Fraction:
+    value = _own_value(made, pointer)
+    if not is_number(value) or not math.isfinite(value) or value < 0:
+        raise _NoValue(f"{pointer} is no number of at least 0: {json_text(value, 60)}")
+    return Fraction(repr(value))
+
+
+def _total_text(policy: Policy, total: Fraction, key: Any, calls: int) -> str:
+    each = "" if policy.per is None or not calls else f" with {json_text(key, 60)} at {policy.per}"
+    if policy.sum is None:
+        return f"called {counted(calls, 'time')}{each}"
+    shown = Decimal(total.numerator) / Decimal(total.denominator)
+    return f"{policy.sum} adds up to {shown.normalize():f} in {counted(calls, 'call')}{each}"
+
+
+def _said(messages: Sequence[Message], replies: Sequence[Reply]) -> Iterator[tuple[int, str]]:
+    """The user's messages, each with the number of the reply that follows it."""
+    number = -sum(message.get("role") == "assistant" for message in messages)
+    for message in messages:
+        if message.get("role") == "assistant":
+            number += 1
+        elif message.get("role") == "user":
+            yield number, text_of(message)
+    for number, reply in enumerate(replies):
+        yield from ((number, text_of(each)) for each in reply.prompt if each.get("role") == "user")
 
 
 def _unapproved(made: Made, _: None) -> str:

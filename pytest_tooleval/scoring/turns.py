@@ -36,8 +36,13 @@ class Span(NamedTuple):
 
     @property
     def calls(self) -> list[ToolCall]:
-        calls = (call for reply in self.replies for call in reply.calls)
-        return [call for call in calls if not any(call is each for each in self.uncounted)]
+        return [each.call for each in self.ends]
+
+    @property
+    def ends(self) -> list[Made]:
+        """The calls that count, with how they ended."""
+        made = (each for of_reply in self.ended for each in of_reply)
+        return [each for each in made if not any(each.call is call for call in self.uncounted)]
 
     @property
     def turn(self) -> int:

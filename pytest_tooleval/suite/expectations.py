@@ -10,10 +10,10 @@ from ..findings import Loc
 from .fields import Apart, Expects, OnlyFor, Part
 from .types import (
     Commented,
+    EndedCall,
     ExpectedText,
     ExpectedValue,
     Name,
-    OfTools,
     OneOrMoreTools,
     Params,
     ToolName,
@@ -30,13 +30,14 @@ _CALL = '{"tool": "get_weather", "params": {"city": "Paris"}}'
 _E = TypeVar("_E", bound="Expectations")
 
 
-class ExpectedCall(OfTools):
+class ExpectedCall(EndedCall):
     """One of several expected calls, or a forbidden call."""
 
     EXPECTS = f"an object such as {_CALL}"
     OTHER_NAMES: ClassVar[dict[str, str]] = {
         "tool": "name expected_tool function",
         "params": "arguments args expected_params parameters",
+        "result": "answer returns",
     }
 
     tool: Annotated[
@@ -44,6 +45,11 @@ class ExpectedCall(OfTools):
     ] = Field(description='The tool to call; a list of acceptable tools; or "*" for any tool.')
     params: Params | None = Field(
         None, description="Expected arguments; null: not scored. Values may be matchers."
+    )
+    result: ExpectedValue = Field(
+        None,
+        description="What the tool must answer: a value or a matcher. JSON in the answer is parsed; "
+        "further keys of an object do not count.",
     )
     optional: bool = Field(
         False, description="In expected_calls: whether the call may be missing. Made, it must be right."

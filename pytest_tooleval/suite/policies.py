@@ -9,11 +9,14 @@ from pydantic import Field
 
 from ..findings import Loc
 from ..matchers.matcher import MATCHERS
+from ..record.status import CallStatus
 from ..text import counted, json_text, printable
+from .expectations import ANY_TOOL
 from .fields import Expects
-from .types import Count, Name, OfTools, OneOrMoreTools, defined
+from .types import EndedCall, ExpectedText, ExpectedValue, Name, OneOrMoreTools, defined
 
 SAME, FROM = "$same", "$from"
+_TOOLS = 'the name of a tool, a list of names, or "*" for any tool'
 # Operands that stand for a value in checks; every matcher that takes a number, text or list takes one.
 _STAND_INS: tuple[Any, ...] = (0, "a", [])
 
@@ -23,20 +26,42 @@ PolicyParams = Annotated[
 ]
 
 
-class OtherCall(OfTools):
+class OtherCall(EndedCall):
     """A call that stands before another one."""
 
     EXPECTS = 'an object such as {"tool": "get_order", "params": {"id": {"$same": "/order"}}}'
-    OTHER_NAMES: ClassVar[dict[str, str]] = {"params": "arguments args expected_params parameters"}
+    OTHER_NAMES: ClassVar[dict[str, str]] = {
+        "params": "arguments args expected_params parameters",
+        "result": "answer returns",
+    }
 
-    tool: Annotated[OneOrMoreTools, Expects("the name of a tool, or a list of names")] = Field(
-        description="The tool; or a list of tools, of which any one counts."
+    tool: Annotated[OneOrMoreTools, Expects(_TOOLS)] = Field(
+        description='The tool; or a list of tools, of which any one counts; or "*" for any tool.'
     )
     params: PolicyParams | None = Field(
         None,
         description='The arguments that it must have; {"$same": "/order"} is the value at this JSON '
         "Pointer of the arguments of the judged call.",
     )
+
+
+class Needed(OtherCall):
+    """What stands before a call: another call, or a message of the user."""
+
+    EXPECTS = 'an object such as {"tool": "get_order"} or {"user": {"$regex": "(?i)^yes"}}'
+
+    tool: Annotated[OneOrMoreTools, Expects(_TOOLS)] | None = Field(  # type: ignore[assignment]
+        None, description='The tool; or a list of tools, of which any one counts; or "*" for any tool.'
+    )
+    user: ExpectedText | None = Field(
+        None,
+        description="In place of a tool: what the user must say, as in expected_text, since the "
+        "previous call that the policy judges.",
+    )
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return () if self.tool is None else super().tools
 
 
 class EarlierAnswer(OtherCall):
@@ -49,14 +74,22 @@ class EarlierAnswer(OtherCall):
         Field(pattern=r"^(/[\s\S]*)?$"),
         Expects('a JSON Pointer into the answer, such as "/total", or "" for all of it'),
     ]
+    any: bool = Field(False, description="Whether any earlier answer counts instead of the newest one.")
 
 
 _Other = Annotated[
     Name | OtherCall, Expects(f"the name of a tool, or {OtherCall.EXPECTS.removeprefix('an object ')}")
 ]
+_Needed = Annotated[Name | Needed, Expects(f"the name of a tool, or {Needed.EXPECTS}")]
+_Limit = Annotated[int | float, Field(ge=0), Expects("a number of at least 0")]
+_Pointer = Annotated[
+    str,
+    Field(pattern=r"^(/[\s\S]*)?$"),
+    Expects('a JSON Pointer into the arguments, such as "/amount"'),
+]
 
 
-class Policy(OfTools):
+class Policy(EndedCall):
     """What must hold for the calls of a tool, whoever makes them."""
 
     EXPECTS = 'an object such as {"tool": "refund", "only_after": "get_order"}'
@@ -68,8 +101,8 @@ class Policy(OfTools):
         "after_approval": "approved approval needs_approval",
     }
 
-    tool: Annotated[OneOrMoreTools, Expects("the name of a tool, or a list of names")] = Field(
-        description="The tool whose calls are judged, or a list of tools."
+    tool: Annotated[OneOrMoreTools, Expects(_TOOLS)] = Field(
+        description='The tool whose calls are judged, or a list of tools; or "*" for any tool.'
     )
     params: (
         Annotated[
@@ -78,16 +111,22 @@ class Policy(OfTools):
         ]
         | None
     ) = Field(None, description="Only calls with these arguments are judged.")
+    status: Annotated[CallStatus | None, Expects('"ok", "error", "refused" or "waiting"')] = Field(
+        None, description="Only calls that ended so are judged: ok, error, refused or waiting."
+    )
+    result: ExpectedValue = Field(
+        None, description="Only calls with this answer are judged: a value or a matcher."
+    )
     expected_params: PolicyParams | None = Field(
         None,
         description="The arguments that each of them must have. "
         '{"$from": {"tool": ..., "params": {...}, "at": "/total"}}, wherever a value may stand, is the '
-        "value at this JSON Pointer of the newest earlier answer.",
+        'value at this JSON Pointer of the newest earlier answer; with "any": true, of any of them.',
     )
-    only_after: _Other | None = Field(
+    only_after: _Needed | None = Field(
         None,
         description="A call that each of them needs before it: answered without an error, in an "
-        "earlier reply.",
+        'earlier reply. Or {"user": ...}, what the user must say before each of them.',
     )
     never_after: _Other | None = Field(
         None, description="A call after which none of them may be made, not even in the same reply."
@@ -95,26 +134,39 @@ class Policy(OfTools):
     after_approval: Annotated[Literal[True], Expects("true")] | None = Field(
         None, description="true: each of them runs only after it was approved. Only an agent can ask."
     )
-    at_most: Annotated[int, Field(ge=0), Expects("a whole number of at least 0")] | None = Field(
+    at_most: _Limit | None = Field(
         None,
         description="The most of them; one that repeats the same call after an error counts once.",
     )
-    at_least: Count | None = Field(None, description="The fewest of them; only in a case.")
+    at_least: _Limit | None = Field(None, description="The fewest of them; only in a case.")
+    per: _Pointer | None = Field(
+        None,
+        description="at_most and at_least count for each value at this JSON Pointer of the arguments.",
+    )
+    sum: _Pointer | None = Field(
+        None,
+        description="at_most and at_least limit the sum of the numbers at this JSON Pointer of the "
+        "arguments, of all calls but those that changed nothing.",
+    )
 
     @property
     def texts(self) -> dict[str, str]:
         """Each condition in words, by its field, such as `refund only after get_order`."""
-        name = " or ".join(self.tools)
+        name = _named(self)
         found = {
-            field: f"{name} {field.replace('_', ' ')} {' or '.join(other.tools)}"
-            for field, other in self.others
+            field: f"{name} {field.replace('_', ' ')} {_named(other)}" for field, other in self.others
         }
+        if self.word is not None:
+            found["only_after"] = f"{name} only after the user says {json_text(self.word, 80)}"
         if self.after_approval:
             found["after_approval"] = f"{name} only after approval"
         for field in ("at_most", "at_least"):
-            limit: int | None = getattr(self, field)
+            limit: int | float | None = getattr(self, field)
             if limit is not None:
-                found[field] = f"{name} {field.replace('_', ' ')} {counted(limit, 'time')}"
+                often = json_text(limit) if self.sum is not None else counted(int(limit), "time")
+                what = "" if self.sum is None else f" of {self.sum}"
+                each = "" if self.per is None else f" for each {self.per}"
+                found[field] = f"{name} {field.replace('_', ' ')} {often}{what}{each}"
         if self.expected_params is not None:
             found["expected_params"] = f"{name} with {json_text(self.expected_params, 100)}"
         return {field: printable(text) for field, text in found.items()}
@@ -124,8 +176,21 @@ class Policy(OfTools):
         """The other calls that it names, each with its field."""
         for field in ("only_after", "never_after"):
             other: str | OtherCall | None = getattr(self, field)
-            if other is not None:
+            if other is not None and not (isinstance(other, Needed) and other.tool is None):
                 yield field, OtherCall(tool=other) if isinstance(other, str) else other
+
+    @property
+    def word(self) -> str | dict[str, Any] | None:
+        """What the user must say before each call; None if nothing."""
+        return self.only_after.user if isinstance(self.only_after, Needed) else None
+
+
+def _named(call: EndedCall) -> str:
+    """The tools of a call, and how it ended, such as `verify (ok, {"verified": true})`."""
+    names = " or ".join("any tool" if name == ANY_TOOL else name for name in call.tools)
+    end: list[str] = [call.status] if call.status else []
+    end += [json_text(call.result, 80)] if call.has_result else []
+    return f"{names} ({', '.join(end)})" if end else names
 
 
 Policies = Annotated[list[Policy], Expects(f"a list of policies, each {Policy.EXPECTS}")]

@@ -76,6 +76,11 @@ def find_tool(case: ResolvedCase, name: str) -> Tool | None:
     return None
 
 
+def offers(case: ResolvedCase, names: Sequence[str]) -> bool:
+    """True if the case offers one of these tools; `"*"` is any tool."""
+    return any(bool(case.tools) if name == ANY_TOOL else find_tool(case, name) for name in names)
+
+
 def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:
     """Apply defaults: the command line overrides the case, and the case overrides the suite.
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, WithJsonSchema
 
 from ..record.metrics import LIMITS
+from ..record.status import CallStatus
 from .fields import Apart, Expects, Part
 
 # More is a typo: each trial of each case is kept in memory.
@@ -118,6 +119,28 @@ class OfTools(Part):
     @property
     def tools(self) -> tuple[str, ...]:
         return (self.tool,) if isinstance(self.tool, str) else tuple(self.tool)
+
+
+class EndedCall(OfTools):
+    """An object about calls of a tool that ended in some way."""
+
+    status: Annotated[CallStatus | None, Expects('"ok", "error", "refused" or "waiting"')] = Field(
+        None, description="How the call must end: ok, error, refused or waiting. Null: in any way."
+    )
+    result: Annotated[Any, defined("PolicyValue")] = Field(
+        None,
+        description="What the tool must answer: a value or a matcher. JSON in the answer is parsed; "
+        "further keys of an object do not count.",
+    )
+
+    @property
+    def has_result(self) -> bool:
+        """Whether a result is asked for, which may be null."""
+        return "result" in self.model_fields_set
+
+    @property
+    def has_end(self) -> bool:
+        return self.status is not None or self.has_result
 
 
 class Commented(Part):

@@ -102,6 +102,7 @@ def user_errors(scope: Scope) -> Findings:
 
 def match_errors(scope: Scope) -> Findings:
     part, match = scope.part, scope.part.match or scope.case.match
+    yield from end_errors(scope)
     if match == "state" and part.calls is not None:
         if not scope.has_world:
             given = "match" if part.match else "expected_tool" if part.gives_tool else "expected_calls"
@@ -111,6 +112,17 @@ def match_errors(scope: Scope) -> Findings:
         in_turns = [turn.match for turn in scope.case.turns or ()] if part is scope.case else []
         if "state" not in in_turns:
             yield Finding((*scope.at, "results"), 'only for "match": "state"; remove it', at_key=True)
+
+
+def end_errors(scope: Scope) -> Findings:
+    """Ends of calls that the state shows, and matchers of results."""
+    by_state = (scope.part.match or scope.case.match) == "state"
+    for path, call in scope.part.placed_calls:
+        yield from matcher_findings({"result": call.result}, (*scope.at, *path))
+        for field in ("status", "result") if by_state else ():
+            if field in call.model_fields_set:
+                message = 'with "match": "state", the state shows how calls ended; remove it'
+                yield Finding((*scope.at, *path, field), message, at_key=True)
 
 
 def silent_match_errors(scope: Scope) -> Findings:
@@ -157,6 +169,14 @@ def state_errors(scope: Scope) -> Findings:
 def text_errors(scope: Scope) -> Findings:
     for index, text in enumerate(scope.part.expected_text or ()):
         yield from _text(text, (*scope.at, "expected_text", index))
+
+
+def text_findings(text: Any, at: Loc) -> Findings:
+    """What is wrong with a text that a message contains, or a matcher on it."""
+    if isinstance(text, dict) and text.keys() == {"$judge"}:
+        yield Finding((*at, "$judge"), "not allowed here: a judge reads the assistant", at_key=True)
+    else:
+        yield from _text(text, at, _TEXT_KEYS[:-1])
 
 
 def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:

@@ -16,6 +16,8 @@ from ..tools import Choice, forces_call
 from ..types import STOPS
 from .scope import KnownTools, Scope
 
+_ENDS = ("status", "result")
+
 
 def prompt_errors(scope: Scope) -> Findings:
     prompt, at = scope.part.prompt, (*scope.at, "prompt")
@@ -71,6 +73,10 @@ def params_errors(scope: Scope) -> Findings:
 def expected_call_errors(scope: Scope) -> Findings:
     for at, call in scope.part.placed_calls:
         yield from _call_errors(call, (*scope.at, *at), scope.tools)
+        for field in _ENDS if scope.case.kind != "conversation" else ():
+            if field in call.model_fields_set:
+                message = "only with turns, whose calls are answered; write the prompt as a turn"
+                yield Finding((*scope.at, *at, field), message, at_key=True)
     if scope.part.expected_calls is None and scope.part.call_order == "strict":
         message = "has no effect without expected_calls; remove it"
         yield Finding((*scope.at, "call_order"), message, at_key=True)
@@ -83,8 +89,9 @@ def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Know
             yield from tools.undefined(call, (*at, index))
             continue
         yield from _call_errors(call, (*at, index), tools)
-        if call.optional:
-            yield Finding((*at, index, "optional"), "only for expected_calls; remove it", at_key=True)
+        for field in (*(["optional"] if call.optional else ()), *_ENDS):
+            if field in call.model_fields_set:
+                yield Finding((*at, index, field), "only for expected_calls; remove it", at_key=True)
 
 
 def _call_errors(call: ExpectedCall, at: Loc, tools: KnownTools) -> Findings:

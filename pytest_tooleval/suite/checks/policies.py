@@ -11,10 +11,10 @@ from ...explain import describe, listing, nearest, show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.parameters import described
 from ...matchers.matcher import matcher_findings
-from ..expectations import ANY_TOOL
 from ..fields import wrong_value
-from ..policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, operands, with_stand_ins
+from ..policies import FROM, SAME, EarlierAnswer, Needed, OtherCall, Policy, operands, with_stand_ins
 from ..reading import findings_of
+from .conversation import text_findings
 from .scope import KnownTools
 
 _CONDITIONS = ("only_after", "never_after", "after_approval", "at_most", "at_least", "expected_params")
@@ -26,11 +26,14 @@ def policy_errors(
     """Undefined tools, invalid matchers and pointers, and policies that require nothing."""
     for index, policy in enumerate(policies):
         here = (*at, "policies", index)
-        yield from _tools(policy.tool, (*here, "tool"), tools)
+        yield from tools.undefined(policy.tool, (*here, "tool"))
         yield from matcher_findings(policy.params or {}, (*here, "params"))
+        yield from matcher_findings({"result": policy.result}, here)
         for field, other in policy.others:
             is_short = isinstance(getattr(policy, field), str)
             yield from _other(other, (*here, field), tools, is_short=is_short)
+        if isinstance(policy.only_after, Needed):
+            yield from _needed(policy.only_after, (*here, "only_after"))
         if policy.expected_params is not None:
             place = (*here, "expected_params")
             for source, value in operands(FROM, policy.expected_params, place):
@@ -41,6 +44,7 @@ def policy_errors(
         if of_suite and policy.at_least is not None:
             message = "only in a case: not every case of the suite has to call it; move the policy there"
             yield Finding((*here, "at_least"), message, at_key=True)
+        yield from _limits(policy, here)
         if policy.at_least and policy.at_most is not None and policy.at_least > policy.at_most:
             message = (
                 f"is more than at_most ({policy.at_most}), so no answer can pass; fix one of the two"
@@ -48,24 +52,50 @@ def policy_errors(
             yield Finding((*here, "at_least"), message)
 
 
-def _tools(names: str | list[str], at: Loc, tools: KnownTools) -> Findings:
-    for name in [names] if isinstance(names, str) else names:
-        if name == ANY_TOOL:
-            message = '"*" is no tool; name the tools, or limit all calls'
-            yield Finding(at, f'{message} with "thresholds": {{"max_calls": ...}}')
-            return
-    yield from tools.undefined(names, at)
+def _needed(needed: Needed, at: Loc) -> Findings:
+    """What is wrong with a message of the user that a policy needs."""
+    if needed.user is None:
+        if needed.tool is None:
+            yield Finding(at, 'needs a tool, or "user", what the user must say')
+        return
+    yield from text_findings(needed.user, (*at, "user"))
+    for field in ("tool", "params", "status", "result"):
+        if field in needed.model_fields_set:
+            message = "cannot be combined with user; write a policy for each"
+            yield Finding((*at, field), message, at_key=True)
+
+
+def _limits(policy: Policy, at: Loc) -> Findings:
+    """Limits that are no numbers of calls, and words about limits without one."""
+    limits = {field: getattr(policy, field) for field in ("at_most", "at_least")}
+    for field, limit in limits.items():
+        if limit is None or policy.sum is not None:
+            continue
+        least = 1 if field == "at_least" else 0
+        if not isinstance(limit, int) or limit < least:
+            message = f"expected a whole number of at least {least}, got {describe(limit)}"
+            yield Finding((*at, field), f'{message}; with "sum", any number is right')
+    if all(limit is None for limit in limits.values()):
+        for field in ("per", "sum"):
+            if getattr(policy, field) is not None:
+                yield Finding((*at, field), "has no effect without at_most or at_least", at_key=True)
 
 
 def _other(other: OtherCall, at: Loc, tools: KnownTools, *, is_short: bool = False) -> Findings:
     """What is wrong with the other call of a policy, or of `$from`."""
-    yield from _tools(other.tool, at if is_short else (*at, "tool"), tools)
+    yield from tools.undefined(other.tool, at if is_short else (*at, "tool"))
     params = other.params or {}
     for place, pointer in operands(SAME, params, (*at, "params")):
-        if not is_pointer(pointer):
-            message = f'expected a JSON Pointer such as "/order", got {describe(pointer)}'
-            yield Finding(place, message)
+        yield from _pointer(pointer, place)
     yield from matcher_findings(with_stand_ins(params, SAME), (*at, "params"))
+    for place, pointer in operands(SAME, other.result, (*at, "result")):
+        yield from _pointer(pointer, place)
+    yield from matcher_findings({"result": with_stand_ins(other.result, SAME)}, at)
+
+
+def _pointer(value: Any, at: Loc) -> Findings:
+    if not is_pointer(value):
+        yield Finding(at, f'expected a JSON Pointer such as "/order", got {describe(value)}')
 
 
 def _from(value: Any, at: Loc, tools: KnownTools) -> Findings:
@@ -88,7 +118,10 @@ def pointer_warnings(policies: Sequence[Policy], at: Loc, tools: KnownTools) -> 
     """Pointers of `$same` to parameters that the judged tools do not have, which break the policy."""
     for index, policy in enumerate(policies):
         known = {name for tool in tools.named(policy.tools) for name in described(tool.parameters)}
-        for place, pointer in operands(SAME, policy.model_dump(), (*at, "policies", index)):
+        here = (*at, "policies", index)
+        own = [((*here, field), getattr(policy, field)) for field in ("per", "sum")]
+        given = (each for each in own if each[1] is not None)
+        for place, pointer in (*operands(SAME, policy.model_dump(), here), *given):
             if not is_pointer(pointer):
                 continue  # an error
             first = pointer.split("/")[1].replace("~1", "/").replace("~0", "~") if pointer else ""

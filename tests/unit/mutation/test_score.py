@@ -9,7 +9,7 @@ from msgspec import structs
 
 from pytest_tooleval.mutation.answers import right_answers, score
 from pytest_tooleval.mutation.mutants import mutants
-from pytest_tooleval.mutation.results import CaseMutation, Survivor
+from pytest_tooleval.mutation.results import CaseMutation, SuiteMutation, Survivor
 from pytest_tooleval.mutation.score import mutate_suite
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
@@ -356,6 +356,33 @@ def test_policies_that_no_case_would_notice_are_named() -> None:
     assert noticed(elsewhere) == [f"policies[{index}]" for index in range(4)]
     off = {"thresholds": {"policies": None}}
     assert noticed(talk, **off)[-1] == "talk"
+
+
+def test_calls_that_end_otherwise_and_policies_about_it_are_noticed() -> None:
+    expected = [{"tool": "search", "status": "ok", "result": {"found": {"$gt": 1}}}]
+    after = {"tool": "search", "params": {"query": {"$regex": "x"}}, "result": {"found": {"$gt": 1}}}
+    policies = [
+        {"tool": "delete_all", "only_after": after},
+        {"tool": "delete_all", "only_after": {"user": "delete"}},
+        {"tool": "delete_all", "sum": "/n", "at_most": 10_000},
+        {"tool": "*", "at_most": 3},
+    ]
+    turns = [{"prompt": "find it"}, {"prompt": "?", "expected_calls": expected}]
+    talk: dict[str, Any] = {"id": "talk", "turns": turns, "policies": policies}
+
+    def mutated_talk(**fields: Any) -> SuiteMutation:
+        suite = {"name": "s", "tools": TOOLS, "test_cases": [{**talk, **fields}]}
+        return mutate_suite(Suite.model_validate(suite))
+
+    found = mutated_talk()
+    assert (found.unnoticed, found.cases[0].unknown) == ((), "")
+    assert not [each for each in found.cases[0].survivors if each.kind == "wrong_end"]
+    lenient = mutated_talk(thresholds={"overall": 0.5, "policies": None})
+    ended = [each for each in lenient.cases[0].survivors if each.kind == "wrong_end"]
+    assert [(each.gap, each.add) for each in ended] == [
+        ("threshold", '"thresholds": {"calls": 1.0}')
+    ] * 2
+    assert len(lenient.unnoticed) == 4
 
 
 def test_an_agent_that_does_not_wait_for_an_approval_is_noticed() -> None:

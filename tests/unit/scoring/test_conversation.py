@@ -205,6 +205,46 @@ def test_what_became_of_a_call_is_read_from_its_answer(
     assert len(result.not_played) == (status == "error")
 
 
+@pytest.mark.parametrize(
+    ("end", "answers", "value", "wrong"),
+    [
+        ({"status": "ok"}, ["done"], 1.0, ""),
+        ({"status": "ok"}, ['{"error": "denied"}'], 0.8, "call 1: status: expected ok, got error"),
+        ({"status": "ok"}, [], 0.8, "call 1: status: expected ok, got unknown"),
+        ({"status": "error"}, ['{"error": "denied"}'], 1.0, ""),
+        ({"status": "ok"}, ['{"error": "busy"}', "done"], 1.0, ""),
+        ({"result": {"n": 1}}, ['{"n": 1, "id": 7}'], 1.0, ""),
+        (
+            {"result": {"n": {"$gt": 1}}},
+            ['{"n": 1}'],
+            0.8,
+            'call 1: result: expected {"n": {"$gt": 1}}, got {"n": 1}',
+        ),
+        ({"result": None}, ["null"], 1.0, ""),
+        ({"result": None}, [], 0.8, "call 1: result: expected null, got (absent)"),
+        ({"result": {"$contains": "done"}, "status": "ok"}, ["all done"], 1.0, ""),
+    ],
+)
+def test_an_expected_call_says_how_it_must_end(
+    desk: Path, end: dict[str, Any], answers: list[str], value: float, wrong: str
+) -> None:
+    suite = suite_of(desk, {"expected_calls": [{"tool": "refund", "params": {"order": "A1"}, **end}]})
+    run = [
+        each for each in says_and_calls([("refund", {"order": "A1"}), "done"]) if each["role"] != "tool"
+    ]
+    made = next(each for each in run if each.get("tool_calls"))
+    id = made["tool_calls"][0]["id"]
+    told = [{"role": "tool", "tool_call_id": id, "content": each} for each in answers]
+    place = run.index(made) + 1
+    result = score_messages(suite, "one", [*run[:place], *told, *run[place:]])
+    assert result.values["calls"] == pytest.approx(value)
+    assert (result.passed, result.failure, result.wrong) == (
+        value == 1.0,
+        "wrong_end" if wrong else None,
+        wrong,
+    )
+
+
 def test_the_result_names_the_failed_calls_that_were_not_played(desk: Path) -> None:
     suite = suite_of(desk, {}, {"expected_state": {"orders.A1.refunded": 40}})
     missing = ("refund", {"order": "B7", "amount": 1})  # on which the world fails, too

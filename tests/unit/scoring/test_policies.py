@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval import TrialResult, score_calls, score_messages
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.scoring.trial import score_transcript
+from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.suite.resolved import resolve
 
 NAMES = ("get_order", "refund", "send_email", "cancel", "charge")
 TOOLS = [{"type": "function", "function": {"name": name, "parameters": None}} for name in NAMES]
@@ -25,6 +31,20 @@ NO_CHARGE = {"tool": "charge", "never_after": "cancel"}
 NO_MORE_THAN_PAID = {"tool": "refund", "expected_params": {"amount": {"$lte": TOTAL}}}
 ALL_OF_IT = {"tool": "refund", "expected_params": {"amount": TOTAL}}
 LARGE = {"tool": "refund", "params": {"amount": {"$gt": 100}}, "only_after": "send_email"}
+
+VERIFIED = {"tool": "refund", "only_after": {"tool": "get_order", "result": {"verified": True}}}
+AFTER_ERROR = {"tool": "send_email", "only_after": {"tool": "refund", "status": "error"}}
+NO_CHARGE_IF_DONE = {"tool": "charge", "never_after": {"tool": "cancel", "result": "cancelled"}}
+SAID_YES = {"tool": "refund", "only_after": {"user": {"$regex": r"(?i)^yes\b"}}}
+ONCE_PER_ORDER = {"tool": "refund", "at_most": 1, "per": "/order"}
+UP_TO_100 = {"tool": "refund", "at_most": 100, "sum": "/amount"}
+FEW = {"tool": "*", "at_most": 2}
+KNOWN_ID = {
+    "tool": "refund",
+    "expected_params": {
+        "order": {"$any_of": {"$from": {"tool": "get_order", "at": "/ids", "any": True}}}
+    },
+}
 
 ORDER = '{"id": "A1", "total": 40.0}'
 ERROR = '{"error": "no such order"}'
@@ -98,6 +118,18 @@ KEPT: list[tuple[dict[str, Any], list[Any]]] = [
     (ALL_OF_IT, [[get()], [refund(40)]]),
     (ALL_OF_IT, [[get(answer='{"total": 10}')], [get()], [refund(40)]]),
     (LARGE, [[refund(100)]]),
+    (VERIFIED, [[get(answer='{"verified": true, "id": 1}')], [refund()]]),
+    (AFTER_ERROR, [[("refund", {}, ERROR)], [MAILED]]),
+    (NO_CHARGE_IF_DONE, [[("cancel", {}, "asked for")], [CHARGED]]),
+    (SAID_YES, [[get()], "Yes, do it", [refund()]]),
+    (SAID_YES, [[get()], "yes", [refund()], "yes", [refund(1)]]),
+    (SAID_YES, [[get()], "yes", [("refund", {"order": "A1", "amount": 40}, ERROR)], [refund()]]),
+    (ONCE_PER_ORDER, [[refund(), refund(1, "B2")]]),
+    (UP_TO_100, [[refund(60)], [refund(40, "B2")]]),
+    (UP_TO_100, [[("refund", {"amount": 90}, ERROR)], [refund(90)]]),
+    (UP_TO_100, [[refund(0.1)], [refund(0.2)], [refund(99.7)]]),
+    (FEW, [[get()], [refund()]]),
+    (KNOWN_ID, [[get(answer='{"ids": ["A1"]}')], [get(answer='{"ids": []}')], [refund()]]),
     (LARGE, [[MAILED], [refund(101)]]),
 ]
 BROKEN: list[tuple[dict[str, Any], list[Any], str]] = [
@@ -158,6 +190,45 @@ BROKEN: list[tuple[dict[str, Any], list[Any], str]] = [
         'amount: expected {"$lte": 5}, got 10',
     ),
     (LARGE, [[refund(101)], [MAILED]], "no earlier call of send_email"),
+    (
+        VERIFIED,
+        [[get(answer='{"verified": false}')], [refund()]],
+        'get_order was answered {"verified": false}',
+    ),
+    (AFTER_ERROR, [[refund()], [MAILED]], "refund was ok"),
+    (NO_CHARGE_IF_DONE, [[CANCELLED], [CHARGED]], "after cancel"),
+    (NO_CHARGE_IF_DONE, [[("cancel", {}, None)], [get()], [CHARGED]], "after cancel"),
+    (SAID_YES, [[get()], [refund()]], "the user did not say so"),
+    (SAID_YES, [[get()], "no, yesterday", [refund()]], "the user did not say so"),
+    (
+        SAID_YES,
+        [[get()], "yes", [refund()], [refund(1)]],
+        "the user did not say so since the call before it",
+    ),
+    (
+        SAID_YES,
+        [[get()], "yes", [refund(), refund(1)]],
+        "the user did not say so since the call before it",
+    ),
+    (ONCE_PER_ORDER, [[refund()], [refund(1)]], 'called 2 times with "A1" at /order'),
+    (ONCE_PER_ORDER, [[refund()], [refund(1, "a1")]], 'called 2 times with "A1" at /order'),
+    (ONCE_PER_ORDER, [[("refund", {}, "ok")]], "the call has nothing at /order"),
+    (UP_TO_100, [[refund(60)], [refund(40.5)]], "/amount adds up to 100.5 in 2 calls"),
+    (
+        UP_TO_100,
+        [[("refund", {"amount": 90}, '{"error": "timed out"}')], [refund(90)]],
+        "/amount adds up to 180 in 2 calls",
+    ),
+    (UP_TO_100, [[refund(-1)]], "/amount is no number of at least 0: -1"),
+    (UP_TO_100, [[refund("4")]], '/amount is no number of at least 0: "4"'),
+    (UP_TO_100, [[refund(True)]], "/amount is no number of at least 0: true"),
+    (UP_TO_100, [[("refund", {}, "ok")]], "the call has nothing at /amount"),
+    (FEW, [[get()], [refund(), MAILED]], "called 3 times"),
+    (
+        KNOWN_ID,
+        [[get(answer='{"ids": ["B2"]}')], [refund()]],
+        'order: expected {"$any_of": ["B2"]}, got "A1"',
+    ),
 ]
 
 
@@ -248,6 +319,30 @@ def test_where_nothing_was_recorded_calls_count_as_answered_and_the_explanation_
     )
     found = judged(NO_CHARGE, [("cancel", {}, None)], [("charge", {}, None)])
     assert found.failure == "broken_policy"
+
+
+def test_a_named_end_has_to_be_known() -> None:
+    policy = {"tool": "refund", "only_after": {"tool": "get_order", "status": "ok"}}
+    found = judged(policy, [get(answer=None)], [("refund", {"order": "A1"}, None)])
+    assert (found.failure, found.wrong[-26:]) == ("broken_policy", "get_order was not answered")
+
+
+def test_an_error_of_our_own_world_counts_in_a_sum(tmp_path: Path) -> None:
+    world = "class Desk:\n    def refund(self, order: str, amount: float): raise ValueError('no')\n"
+    (tmp_path / "summed_desk.py").write_text(world, encoding="utf-8")
+    data = suite_of(UP_TO_100, may_change_nothing=True).model_dump(exclude_unset=True)
+    suite = parse_suite(
+        json.dumps({**data, "world": "summed_desk:Desk"}), str(tmp_path / "s.tooleval.json")
+    )
+    case = resolve(suite, suite.case("one"))
+    for by_suite, value in ((True, 0.0), (False, 1.0)):
+        call = ToolCall("refund", {"order": "A1", "amount": 101}, id="c")
+        answer = {"role": "tool", "tool_call_id": "c", "content": ERROR}
+        made = Reply(
+            message={}, calls=(call,), answers=(answer,), status=("error",), by_suite=(by_suite,)
+        )
+        ends = Reply(message={"role": "assistant", "content": "no"})
+        assert score_transcript(case, Transcript((), (made, ends))).values["policies"] == value
 
 
 def test_answers_in_the_messages_of_the_case_count() -> None:

@@ -711,12 +711,17 @@ def test_policies() -> None:
         {"at_least": 1, "params": {"city": {"$regex": "P"}}},
         {"expected_params": {"city": {"$any_of": [{"$from": {**ORDER, "at": "/a/0"}}, "Rome"]}}},
         {"expected_params": {"city": {"$contains": {"$from": {"tool": "search", "at": ""}}}}},
+        {"expected_params": {"city": {"$any_of": {"$from": {"tool": "*", "at": "", "any": True}}}}},
+        {"only_after": {"user": {"$regex": "(?i)^yes"}}},
+        {"only_after": {"tool": "*", "status": "ok", "result": {"a": {"$same": "/city"}}}},
+        {"at_most": 2.5, "sum": "/city", "per": "/city", "status": "ok", "result": None},
     ]
     for each in right:
         parse_suite(suite(case(policies=[{"tool": ["get_weather"], **each}])))
     assert "requires nothing; add one of only_after" in found({"tool": "get_weather"})[at]
     assert "did you mean" in found({"tool": "get_wether", "at_most": 1})[f"{at}.tool"]
-    assert '"*" is no tool' in found({"tool": "*", "at_most": 1})[f"{at}.tool"]
+    in_list = found({"tool": ["*", "search"], "at_most": 1})
+    assert '"*" means any tool and cannot be in a list' in in_list[f"{at}.tool[0]"]
     assert "did you mean only_after" in found({"tool": "search", "onlyafter": "x"})[f"{at}.onlyafter"]
     short = found({"tool": "search", "only_after": "get_wether"})
     assert "did you mean" in short[f"{at}.only_after"]
@@ -736,6 +741,21 @@ def test_policies() -> None:
     assert "expected an object" in of_from(5)[place]
     everywhere = problems(suite(case(), policies=[{"tool": "search", "at_least": 1}]))
     assert "only in a case" in everywhere["policies[0].at_least"]
+    for policy, place, why in (
+        ({"only_after": {}}, "only_after", 'needs a tool, or "user"'),
+        ({"only_after": {"user": "yes", "tool": "search"}}, "only_after.tool", "cannot be combined"),
+        ({"only_after": {"user": {"$judge": "agrees"}}}, "only_after.user.$judge", "not allowed here"),
+        ({"only_after": {"user": " "}}, "only_after.user", "an empty text"),
+        ({"only_after": {"usr": "yes"}}, "only_after.usr", "did you mean user"),
+        ({"never_after": {"user": "yes"}}, "never_after.user", "unknown field"),
+        ({"at_most": 1.5}, "at_most", "expected a whole number of at least 0"),
+        ({"at_least": 0}, "at_least", "expected a whole number of at least 1"),
+        ({"at_most": 1, "sum": "x"}, "sum", "expected a JSON Pointer"),
+        ({"only_after": "search", "per": "/x"}, "per", "has no effect"),
+        ({"at_most": 1, "status": "failed"}, "status", 'expected "ok"'),
+        ({"at_most": 1, "result": {"$lte": "x"}}, "result.$lte", "expected a finite number"),
+    ):
+        assert why in found({"tool": "search", **policy})[f"{at}.{place}"], policy
     both = found({"tool": "search", "at_least": 2, "at_most": 1})
     assert "no answer can pass" in both[f"{at}.at_least"]
 

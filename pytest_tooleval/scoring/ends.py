@@ -1,0 +1,64 @@
+"""How a call ended, compared with how it had to end: its status and its tool's answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..matchers.compare import mismatch, reason
+from ..matchers.matcher import matcher_key
+from ..matchers.modes import Mode
+from ..record.made import Made
+from ..record.results import ABSENT, Check
+from ..suite.types import EndedCall
+from ..text import MOST_SHOWN, json_text
+from ..worlds.plain import read_json
+from .assessment import EXPECTED_GOT, Line
+from .one_call import Share, compare
+
+UNKNOWN = "unknown"
+_NO_ANSWER = "the tool's answer is not known"
+
+
+def end_share(expected: EndedCall, made: Made, rules: Mode) -> Share:
+    """Return how much of its expected end a call has; the end must be expected."""
+    right = []
+    if expected.status is not None:
+        right.append(made.status == expected.status)
+    if expected.has_result:
+        right.append(has_result(expected.result, made, rules))
+    return Share(sum(right), len(right), None if all(right) else "wrong_end")
+
+
+def has_result(expected: Any, made: Made, rules: Mode) -> bool:
+    """True if the tool gave this answer. Raises CannotCompare for a matcher that cannot be applied."""
+    if made.answer is None:
+        return False
+    actual = read_json(made.answer)
+    if isinstance(expected, dict) and matcher_key(expected) is None and isinstance(actual, dict):
+        return compare(expected, actual, rules._replace(counts_unexpected=False)).flaw is None
+    return mismatch(expected, actual, rules) is None
+
+
+def shown_answer(made: Made) -> str:
+    return ABSENT if made.answer is None else json_text(read_json(made.answer), MOST_SHOWN)
+
+
+def end_lines(expected: EndedCall, made: Made | None, rules: Mode, place: str) -> list[Line]:
+    """Return a line for the status and one for the result, as far as they are expected."""
+    lines: list[Line] = []
+    if made is None:
+        return lines
+    if expected.status is not None:
+        got = made.status or UNKNOWN
+        right = got == expected.status
+        why = "as expected" if right else "the call ended otherwise"
+        lines.append(Line(Check("status", expected.status, got, float(right), why, place), EXPECTED_GOT))
+    if expected.has_result:
+        right = has_result(expected.result, made, rules)
+        why = _NO_ANSWER if made.answer is None else "differs"
+        if right:
+            _, why = reason(expected.result, read_json(made.answer or ""), rules)
+        wanted = json_text(expected.result, MOST_SHOWN)
+        row = Check("result", wanted, shown_answer(made), float(right), why, place)
+        lines.append(Line(row, EXPECTED_GOT))
+    return lines
