@@ -57,7 +57,7 @@ class Cases:
         if problem:
             raise pytest.UsageError(problem)
         suite = loaded.suite
-        given = session.transcripts.of_suite(suite) if session.transcripts else None
+        given = session.transcripts.of_suite(suite, file.nodeid) if session.transcripts else None
         models: Sequence[ModelSpec] = asking.models or (NO_MODEL,)
         if given:  # transcripts of other suites may have other models
             labels = {each.model for of_case in given.values() for each in of_case}

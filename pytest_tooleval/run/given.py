@@ -23,6 +23,14 @@ from ..text import counted, printable, shown
 _SHOWN = 20
 
 
+class _Claim(NamedTuple):
+    """A suite that has the case which a transcript names. `fits`: how much of what the user says."""
+
+    file: str
+    name: str
+    fits: int
+
+
 class GivenTranscripts:
     """The given transcripts, and which of them match no case so far."""
 
@@ -31,13 +39,38 @@ class GivenTranscripts:
         self._found: set[int] = set()
         # Why it is unclear which case is meant.
         self._unclear: dict[int, str] = {}
+        self._claims: dict[int, list[_Claim]] = {}
 
-    def of_suite(self, suite: Suite) -> dict[str, list[Conversation]]:
+    def of_suite(self, suite: Suite, file: str) -> dict[str, list[Conversation]]:
         """The transcripts of a suite's cases, by case id; cases with none are left out."""
         found = find_transcripts(suite, self._given)
         self._found |= {id(each) for of_case in found.of_case.values() for each in of_case}
         self._unclear |= {id(each): why for each, why in found.unclear}
+        texts = {case.id: _said_in_case(case) for case in suite.test_cases}
+        for case, mine in found.of_case.items():
+            for run in (each for each in mine if each.case or each.id == case):
+                said = _said(run.messages)
+                fits = 2 if said == texts[case] else int(said[:1] == texts[case][:1])
+                self._claims.setdefault(id(run), []).append(_Claim(file, suite.name, fits))
         return found.of_case
+
+    def of_file(self, file: str, runs: Iterable[Conversation]) -> list[Conversation]:
+        """Of the transcripts of a case, those that no other file's case is meant by.
+
+        Called once all suites are known. Where that is unclear, the transcript is an error.
+        """
+        return [found for run in runs if (found := self._decided(file, run)) is not None]
+
+    def _decided(self, file: str, run: Conversation) -> Conversation | None:
+        claims = self._claims.get(id(run), [])
+        most = max((each.fits for each in claims), default=0)
+        best = [each for each in claims if each.fits == most]
+        if len(claims) < 2 or (most and len(best) == 1):
+            return run if not claims or best[0].file == file else None
+        names = " and ".join(each.file for each in claims)
+        written = " or ".join(dict.fromkeys(f'"{each.name}::{run.case or run.id}"' for each in claims))
+        why = f"names the case {run.case or run.id}, which {names} have; name it {written}"
+        return run._replace(error=why, messages=())
 
     def misnamed(self) -> list[str]:
         """A line for each transcript that names an unknown case: a gate may lack its result."""

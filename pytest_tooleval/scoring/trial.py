@@ -14,7 +14,15 @@ from ..record.metrics import BUILT_IN, PENALTIES, is_perfect
 from ..record.names import KnownTools
 from ..record.results import FailureCategory, Score, TrialError, TrialResult
 from ..record.thresholds import missed_text, missed_thresholds, over_limit
-from ..record.transcript import SYSTEM_ROLES, Judged, Transcript, gist_of, measures_of
+from ..record.transcript import (
+    SYSTEM_ROLES,
+    CallStatus,
+    Judged,
+    Reply,
+    Transcript,
+    gist_of,
+    measures_of,
+)
 from ..record.untrusted import as_text
 from ..secrets import redacted
 from ..suite.case import ResolvedCase, TestCase
@@ -105,8 +113,9 @@ def conversation_of(
 ) -> Transcript:
     """Build a conversation from its chat messages, which may begin with the case's prompt.
 
-    System prompts are not compared, as an agent may have its own. Replies are read as a live model's
-    unless `by_benchmark`, where text is never read as calls and an empty reply is an answer.
+    System prompts are not compared, as an agent may have its own. Replies are read as a live model's and
+    a turn ends as a live one at `max_rounds`, unless `by_benchmark`, where text is never read as calls
+    and an empty reply is an answer.
     """
     cleaned = redacted([dict(message) for message in messages], case.public)
     spoken = [index for index, message in enumerate(cleaned) if message.get("role") not in SYSTEM_ROLES]
@@ -116,7 +125,29 @@ def conversation_of(
     )
     given = spoken[len(prompt) - 1] + 1 if prompt and begins else 0
     offered = None if by_benchmark else _offered(case)
-    return Transcript.from_messages(cleaned[given:], cleaned[:given], offered)
+    transcript = Transcript.from_messages(cleaned[given:], cleaned[:given], offered)
+    return transcript if by_benchmark else _within_rounds(case, transcript)
+
+
+def _within_rounds(case: ResolvedCase, transcript: Transcript) -> Transcript:
+    """Cut a conversation off where `max_rounds` would have ended it; a forbidden call stays in it."""
+    rounds, kept = 0, list[Reply]()
+    for reply in transcript.replies if case.kind == "conversation" else ():
+        rounds = 0 if reply.prompt else rounds
+        if rounds == case.round_limit:
+            break
+        kept.append(reply)
+        rounds += not reply.is_paused
+    if len(kept) in (0, len(transcript.replies)):
+        return transcript
+    try:
+        if forbidden_in(case, transcript) is not None:
+            return transcript
+    except CannotCompare:
+        return transcript  # reported when it is scored
+    refused: tuple[CallStatus, ...] = ("refused",) * len(kept[-1].calls)
+    kept[-1] = structs.replace(kept[-1], answers=(), status=refused)
+    return structs.replace(transcript, replies=tuple(kept))
 
 
 def _offered(case: ResolvedCase) -> list[KnownTools]:

@@ -339,3 +339,39 @@ def test_what_ended_without_a_usable_answer_never_passes(project: Project) -> No
     project.run(recorded(project, *runs), "--tooleval-report=out.json", model=None)
     for row in project.rows().values():
         assert (row["trials"][0].get("failure") or row["outcome"]) == row["model"].split()[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "a", "b"),
+    [
+        ("weather?", "c0", "passed", "no transcript of this case"),
+        ("refund!", "c0", "no transcript of this case", "passed"),
+        ("hello", "B::c0", "no transcript of this case", "passed"),
+        ("hello", "c0", "", ""),
+        (None, "c0", "", ""),
+    ],
+)
+def test_a_record_that_two_suites_know_belongs_to_one(
+    project: Project, said: str | None, name: str, a: str, b: str
+) -> None:
+    """To the one whose prompt it answers; otherwise it is an error of both."""
+    for file, prompt in (("a", "weather?"), ("b", "refund!")):
+        case = {"id": "c0", "prompt": prompt, "expected_tool": "*"}
+        suite = {"name": file.upper(), "tools": [WEATHER_TOOL], "test_cases": [case]}
+        project.write(f"{file}.tooleval.json", json.dumps(suite))
+    function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
+    call = {"id": "1", "type": "function", "function": function}
+    messages = [{"role": "assistant", "content": None, "tool_calls": [call]}]
+    asked = [] if said is None else [{"role": "user", "content": said}]
+    project.write("t.jsonl", json.dumps({"case": name, "messages": [*asked, *messages]}))
+    project.run("--tooleval-transcripts=t.jsonl", "--tooleval-report=out.json", model=None)
+    rows = json.loads((project.path / "out.json").read_text())["cases"]
+    both = (
+        'names the case c0, which a.tooleval.json and b.tooleval.json have; name it "A::c0" or "B::c0"'
+    )
+    for row, expected in zip(rows, (a, b), strict=True):
+        if expected == "passed":
+            assert row["outcome"] == "passed"
+        else:
+            assert row["outcome"] == "error"
+            assert (expected or both) in row["trials"][0]["error"]["message"]

@@ -279,7 +279,7 @@ def test_retries_that_failed_are_left_out_at_once(desk: Path) -> None:
     note = f"        open({str(began)!r}, 'a').write('.')\n"
     text = DESK.replace("(self):\n", f"(self):\n{note}", 1)
     (desk / "desk.py").write_text(text, encoding="utf-8")
-    amount, result = refunded(desk, *[(REFUND, UNAVAILABLE)] * 150, (REFUND, OK))
+    amount, result = refunded(desk, *[(REFUND, UNAVAILABLE)] * 150, (REFUND, OK), max_rounds=200)
     assert (amount, len(result.not_played)) == (40, 150)
     assert len(began.read_text()) < 10  # scored and explained
 
@@ -287,7 +287,7 @@ def test_retries_that_failed_are_left_out_at_once(desk: Path) -> None:
 def test_a_case_fails_with_more_failed_calls_than_a_world_is_made_for(desk: Path) -> None:
     made = [(("refund", {"order": "A1", "amount": n}), UNAVAILABLE) for n in range(1, 102)]
     unchanged = {"expected_state": {"orders.A1.refunded": 0}, "may_change_nothing": True}
-    suite = suite_of(desk, unchanged)
+    suite = suite_of(desk, unchanged, max_rounds=200)
     assert score_messages(suite, "one", answered(*made[:100])).passed
     result = score_messages(suite, "one", answered(*made))
     assert (result.passed, result.failure) == (False, "wrong_state")

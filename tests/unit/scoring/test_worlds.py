@@ -78,6 +78,30 @@ MOVE = ("move", {"city": "NYC"}, "ok")
 
 
 @pytest.mark.parametrize(
+    ("most", "forbidden", "failure", "replies"),
+    [
+        (4, [], None, 4),
+        (3, [], "unfinished_turn", 3),
+        (2, [], "unfinished_turn", 2),
+        (2, ["refund"], "forbidden_call", 4),
+    ],
+)
+def test_a_recorded_conversation_is_cut_off_where_a_live_one_would_be(
+    shop: Path, most: int, forbidden: list[str], failure: str | None, replies: int
+) -> None:
+    """The last of four replies ends the turn; the third makes the refund."""
+    suite = suite_of(
+        shop, {"expected_state": {"address": "NYC"}}, max_rounds=most, forbidden_calls=forbidden
+    )
+    result = score_messages(suite, "one", messages_of([MOVE, MOVE, refund(40)]))
+    assert (result.failure, result.passed) == (failure, failure is None)
+    assert result.transcript is not None
+    assert len(result.transcript.replies) == replies
+    if failure == "unfinished_turn":
+        assert "got calls in every reply" in result.wrong
+
+
+@pytest.mark.parametrize(
     ("looser", "made"),
     [
         (
