@@ -62,11 +62,10 @@ class CaseSession(Observer):
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
         settings, cases = self.run.settings, _cases(items)
-        given = self.transcripts
-        for item in cases if given is not None else ():
-            item.task.transcripts = given.of_file(
-                split_nodeid(item.nodeid).file, item.task.transcripts or ()
-            )
+        if self.transcripts is not None:
+            for item in cases:
+                task, file = item.task, split_nodeid(item.nodeid).file
+                task.transcripts = self.transcripts.of_file(file, task.transcripts or ())
         # Other tests may evaluate cases from suites that are not collected.
         if 0 < len(cases) == len(items):
             self._refuse(items, unknown_scope(settings, (item.task.place for item in cases)))

@@ -13,16 +13,9 @@ from ..record.calls import ToolCall
 from ..record.metrics import BUILT_IN, PENALTIES, is_perfect
 from ..record.names import KnownTools
 from ..record.results import FailureCategory, Score, TrialError, TrialResult
+from ..record.status import CallStatus
 from ..record.thresholds import missed_text, missed_thresholds, over_limit
-from ..record.transcript import (
-    SYSTEM_ROLES,
-    CallStatus,
-    Judged,
-    Reply,
-    Transcript,
-    gist_of,
-    measures_of,
-)
+from ..record.transcript import SYSTEM_ROLES, Judged, Reply, Transcript, gist_of, measures_of
 from ..record.untrusted import as_text
 from ..secrets import redacted
 from ..suite.case import ResolvedCase, TestCase
