@@ -138,8 +138,8 @@ def _within_rounds(case: ResolvedCase, transcript: Transcript) -> Transcript:
             return transcript
     except CannotCompare:
         return transcript  # reported when it is scored
-    refused: tuple[CallStatus, ...] = ("refused",) * len(kept[-1].calls)
-    kept[-1] = structs.replace(kept[-1], answers=(), status=refused)
+    refused: CallStatus = "refused"
+    kept[-1] = structs.replace(kept[-1], answers=(), status=(refused,) * len(kept[-1].calls))
     return structs.replace(transcript, replies=tuple(kept))
 
 
