@@ -81,7 +81,9 @@ _Other = Annotated[
     Name | OtherCall, Expects(f"the name of a tool, or {OtherCall.EXPECTS.removeprefix('an object ')}")
 ]
 _Needed = Annotated[Name | Needed, Expects(f"the name of a tool, or {Needed.EXPECTS}")]
-_Limit = Annotated[int | float, Field(ge=0), Expects("a number of at least 0")]
+_Limit = Annotated[
+    Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)], Expects("a number of at least 0")
+]
 _Pointer = Annotated[
     str,
     Field(pattern=r"^(/[\s\S]*)?$"),

@@ -6,9 +6,10 @@ It is made from the models. Checks that compare values, such as for duplicate id
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 from ..matchers.matcher import MATCHERS, VALUE
+from ..record.status import CallStatus
 from .mocks import EXACT, SEQUENCE, WHEN
 from .model import Suite
 from .policies import FROM, SAME
@@ -107,6 +108,9 @@ def _policy_values() -> dict[str, Any]:
                 "description": "The arguments that it had; may contain $same.",
             },
             "at": {**pointer, "description": "A JSON Pointer into its answer."},
+            "any": {"type": "boolean", "description": "Whether any earlier answer counts."},
+            "status": {"enum": [*get_args(CallStatus)], "description": "How it ended; default: ok."},
+            "result": {**VALUE, "description": "What its tool answered."},
         },
         "required": ["tool", "at"],
         "additionalProperties": False,

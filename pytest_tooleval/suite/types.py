@@ -125,7 +125,7 @@ class EndedCall(OfTools):
     """An object about calls of a tool that ended in some way."""
 
     status: Annotated[CallStatus | None, Expects('"ok", "error", "refused" or "waiting"')] = Field(
-        None, description="How the call must end: ok, error, refused or waiting. Null: in any way."
+        None, description="How the call must end: ok, error, refused or waiting."
     )
     result: Annotated[Any, defined("PolicyValue")] = Field(
         None,

@@ -380,7 +380,7 @@ def test_calls_that_end_otherwise_and_policies_about_it_are_noticed() -> None:
     lenient = mutated_talk(thresholds={"overall": 0.5, "policies": None})
     ended = [each for each in lenient.cases[0].survivors if each.kind == "wrong_end"]
     assert [(each.gap, each.add) for each in ended] == [
-        ("threshold", '"thresholds": {"calls": 1.0}')
+        ("threshold", '"thresholds": {"overall": 1.0}')
     ] * 2
     assert len(lenient.unnoticed) == 4
 

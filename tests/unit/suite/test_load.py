@@ -750,6 +750,8 @@ def test_policies() -> None:
         ({"never_after": {"user": "yes"}}, "never_after.user", "unknown field"),
         ({"at_most": 1.5}, "at_most", "expected a whole number of at least 0"),
         ({"at_least": 0}, "at_least", "expected a whole number of at least 1"),
+        ({"at_most": -1}, "at_most", "expected a number of at least 0, got the number -1"),
+        ({"at_most": "1"}, "at_most", 'expected a number of at least 0, got the string "1"'),
         ({"at_most": 1, "sum": "x"}, "sum", "expected a JSON Pointer"),
         ({"only_after": "search", "per": "/x"}, "per", "has no effect"),
         ({"at_most": 1, "status": "failed"}, "status", 'expected "ok"'),
