@@ -90,7 +90,8 @@ class AnsweredCases:
             tools = self.tools if answer.tools is None else answer.tools
             reason = _invalid(answer, tools)
             if not answer.is_expectation:
-                reason = reason or self._failure(case, namespaces, answer.said)
+                listed = self._listed([*self.hosted, *offered.hosted])
+                reason = reason or self._failure(case, namespaces, listed, answer.said)
         if reason is not None:
             raise UnusableError(reason)
         self.namespaces = namespaces
@@ -101,25 +102,39 @@ class AnsweredCases:
         ids = new_ids(read_model(self.suite), [case["prompt"] for case in self.added.values()])
         named = [{"id": id, **case} for id, case in zip(ids, self.added.values(), strict=True)]
         made = {**self.suite, "test_cases": [*self.existing, *named]}
-        own = {key: [*held] for key, held in (self.suite.get("provider_tools") or {}).items()}
         added: dict[str, Any] = {"namespaces": self.namespaces} if self.namespaces else {}
         if self.hosted:
-            added["provider_tools"] = own
-            for tool in self.hosted:
-                is_claude = HOSTED_BY_ANTHROPIC.fullmatch(tool["type"]) is not None
-                known = own.setdefault("anthropic" if is_claude else "openai", [])
-                known += [] if tool in known else [tool]
+            added["provider_tools"] = self._listed(self.hosted)
         # Before the tools.
         return {"name": made["name"], **added, **made, **added}
 
+    def _listed(self, hosted: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+        """The suite's `provider_tools` with these."""
+        own = {key: [*held] for key, held in (self.suite.get("provider_tools") or {}).items()}
+        for tool in hosted:
+            is_claude = HOSTED_BY_ANTHROPIC.fullmatch(tool["type"]) is not None
+            known = own.setdefault("anthropic" if is_claude else "openai", [])
+            known += [] if tool in known else [tool]
+        return own
+
     def _failure(
-        self, case: dict[str, Any], namespaces: Mapping[str, str], reply: Sequence[Message]
+        self,
+        case: dict[str, Any],
+        namespaces: Mapping[str, str],
+        listed: Mapping[str, Any],
+        reply: Sequence[Message],
     ) -> str | None:
         """Why the case would fail with the answer that it came from; None if it would not."""
         limits = self.suite.get("thresholds") or {}
         # Not those on a metric of the project's own scorers, which are not here.
         known = {name: value for name, value in limits.items() if name in (*BUILT_IN, *LIMITS)}
-        alone = {**self.suite, "namespaces": namespaces, "thresholds": known, "test_cases": [case]}
+        alone = {
+            **self.suite,
+            "namespaces": namespaces,
+            "provider_tools": listed,
+            "thresholds": known,
+            "test_cases": [case],
+        }
         suite = read_model(alone)
         try:
             trial = score_messages(suite, suite.test_cases[0], reply)

@@ -34,6 +34,8 @@ def score_arguments(calls: InTurns) -> Draft:
     model: the score is None if nothing else breaks the schema. An unusable schema is the suite's
     mistake: it raises CannotCompare if the case has a threshold on this metric, and else gives None.
     """
+    # What a provider runs itself has no schema here.
+    calls = [(case, call) for case, call in calls if not call.hosted or find_tool(case, call.name)]
     if not calls:
         return Draft(None, "no tool was called")
     try:

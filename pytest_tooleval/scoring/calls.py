@@ -15,7 +15,7 @@ from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ExpectedCall, Match
-from ..suite.resolved import accepts, find_tool
+from ..suite.resolved import accepts, is_unknown
 from ..text import counted
 from .assessment import Assessment, Draft, Explained, Line, Pair
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
@@ -148,7 +148,7 @@ class Calls:
             free = self._free()
             surplus = self._surplus(free)
             missing = len(free.pairs) < len(self._awaited(free))
-            if any(find_tool(self._case, call.name) is None for call in surplus):
+            if any(is_unknown(self._case, call) for call in surplus):
                 return "hallucinated_tool"
             if surplus:
                 return "wrong_tool" if missing else "surplus_call"

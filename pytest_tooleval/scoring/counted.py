@@ -1,7 +1,8 @@
 """Which calls, and which end, count: not those that others caused.
 
-Calls that the provider ran itself are no mistakes, though the case does not offer their tools. Effects
-of a variant that alters answers are not held against the model. An end that the case expects is usable.
+Calls of a provider's own tool that the suite lists are no mistakes, unless the case expects them.
+Effects of a variant that alters answers are not held against the model. An end that the case expects is
+usable.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from ..suite.resolved import find_tool, same_name
 from ..text import json_text
 from .assessment import InTurns
 from .chain import same_call
+from .hosted import is_free
 
 
 def counted(case: ResolvedCase, transcript: Transcript) -> Transcript:
     """Return the transcript with only the calls that are scored."""
-    foreign = _without(case, transcript, lambda call: call.hosted and find_tool(case, call.name) is None)
-    return without_asked(case, foreign)
+    return without_asked(case, _without(case, transcript, partial(is_free, case)))
 
 
 def without_asked(case: ResolvedCase, transcript: Transcript) -> Transcript:

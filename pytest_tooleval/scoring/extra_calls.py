@@ -10,7 +10,7 @@ from ..record.calls import ToolCall
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall
-from ..suite.resolved import find_tool, is_among
+from ..suite.resolved import find_tool, is_among, is_unknown
 from ..text import counted
 from .assessment import Draft, Explained, Line
 from .one_call import NOT_OFFERED, shown_call
@@ -67,8 +67,10 @@ def surplus_lines(
     lines = []
     for call in calls[:_SHOWN]:
         says = UNEXPECTED
-        if find_tool(case, call.name) is None:
+        if is_unknown(case, call):
             why = NOT_OFFERED
+        elif find_tool(case, call.name) is None:
+            why = "the provider's own tool, which provider_tools does not list"
         elif not is_among(call.name, expected, case):
             why = "not expected"
         else:

@@ -13,7 +13,8 @@ from ..suite.resolved import accepts, find_tool
 from . import calls, chain, conversation
 from .arguments_schema import score_arguments
 from .assessment import Assessment, Draft, Pair
-from .counted import counted, missed_stop, without_stop
+from .counted import counted, missed_stop, without_asked, without_stop
+from .hosted import with_listed_names
 from .policies import score_policies
 from .tool_found import has_deferred, score_found, unfound
 from .turns import forbidden_in
@@ -31,11 +32,12 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     Raises CannotCompare if the suite asks for a comparison that cannot be made.
     """
     ended = without_stop(case, transcript)
-    scored = counted(case, ended)
+    made_by_all = with_listed_names(case, ended)
+    scored = counted(case, made_by_all)
     made = KINDS[case.kind](case, scored)
     drafts = {**made.drafts, "arguments_valid": score_arguments(made.calls)}
     if case.policies:
-        drafts["policies"] = score_policies(case, scored)
+        drafts["policies"] = score_policies(case, without_asked(case, made_by_all))
     if case.kind != "conversation" and has_deferred(case):
         drafts["tool_found"] = score_found(case, scored)
     forbidden = forbidden_in(case, ended) if case.forbids else None
@@ -82,7 +84,7 @@ def _called(case: ResolvedCase, call: ToolCall | None) -> tuple[str | None, bool
     if call is None:
         return None, False
     offered = _offered(case, call.name)
-    return (call.name, True) if offered is None else (offered, False)
+    return (call.name, not call.hosted) if offered is None else (offered, False)
 
 
 def _offered(case: ResolvedCase, name: str) -> str | None:

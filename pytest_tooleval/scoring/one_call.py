@@ -22,7 +22,7 @@ from ..record.calls import ToolCall
 from ..record.results import ABSENT, NO_TOOL, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import accepts, find_tool
+from ..suite.resolved import accepts, is_unknown
 from ..text import MOST_SHOWN, folded, json_text, printable, shorten, shown
 from .assessment import EXPECTED_GOT, Line
 
@@ -31,7 +31,7 @@ NOT_OFFERED = "a tool that was not offered"
 
 def wrong_name(case: ResolvedCase, call: ToolCall) -> FailureCategory:
     """Return the failure category of a call to a tool that is not expected."""
-    return "hallucinated_tool" if find_tool(case, call.name) is None else "wrong_tool"
+    return "hallucinated_tool" if is_unknown(case, call) else "wrong_tool"
 
 
 def shown_names(tools: Sequence[str]) -> str:
@@ -64,7 +64,7 @@ def check_tool(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, 
     elif right:
         same = call.name in tools or ANY_TOOL in tools
         why = "called" if same else "called; the name is spelled differently"
-    elif find_tool(case, call.name) is not None:
+    elif not is_unknown(case, call):
         why = "different tool"
     else:
         why, says = NOT_OFFERED, f"{says}: {{0.reason}}"

@@ -20,6 +20,7 @@ from ..record.status import reports_error
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, Match
+from ..suite.resolved import find_tool
 from ..text import canonical, json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import as_json, differences, look_up, path_text, read_json, read_path, same_value
@@ -98,7 +99,11 @@ class Worlds:
 
     def _play_model(self) -> None:
         spans = self._conversation.turns
-        made = [span.made for span in spans]
+        # What a provider ran itself did not run here.
+        made = [
+            [each for each in span.made if not each.call.hosted or find_tool(self._case, each.call.name)]
+            for span in spans
+        ]
         turns = [
             PlayedCalls(
                 [each.call for each in calls], {tool.name for tool in turn.tools}, self._failed(calls)

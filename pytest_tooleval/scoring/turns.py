@@ -16,6 +16,7 @@ from ..suite.expectations import Expectations
 from ..text import shown
 from .counted import uncounted, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
+from .hosted import with_listed_names
 from .one_call import shown_call
 
 LONGEST_ANSWER = 120
@@ -139,7 +140,7 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     Without one, the message for the first text that passes on a secret. Any call may be forbidden,
     scored or not, but for those that a variant's note asks for.
     """
-    transcript = without_asked(case, transcript)
+    transcript = without_asked(case, with_listed_names(case, transcript))
     if case.kind != "conversation":
         found = forbidden_by_case(case, transcript.calls, case.expected.calls or ())
     else:

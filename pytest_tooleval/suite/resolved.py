@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from ..matchers.modes import DEFAULT_MODE, MODES, Mode
+from ..record.calls import ToolCall
 from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
 from ..record.names import KnownTools, meant, same_tool
 from ..record.thresholds import needed_of
@@ -79,6 +80,11 @@ def find_tool(case: ResolvedCase, name: str) -> Tool | None:
 def offers(case: ResolvedCase, names: Sequence[str]) -> bool:
     """True if the case offers one of these tools; `"*"` is any tool."""
     return any(bool(case.tools) if name == ANY_TOOL else find_tool(case, name) for name in names)
+
+
+def is_unknown(case: ResolvedCase, call: ToolCall) -> bool:
+    """True if a call is to a tool that was not offered, and that no provider runs itself."""
+    return not call.hosted and find_tool(case, call.name) is None
 
 
 def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) -> ResolvedCase:

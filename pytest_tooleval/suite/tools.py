@@ -238,3 +238,8 @@ class ProviderTools(Part):
     anthropic: _ProviderTools = Field(
         default_factory=list, description="For Anthropic's models, as its Messages API has it."
     )
+
+    @property
+    def listed(self) -> list[dict[str, Any]]:
+        """The tools of all providers."""
+        return [*self.openai, *self.anthropic]

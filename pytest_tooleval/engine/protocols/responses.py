@@ -25,6 +25,13 @@ _ABOUT = frozenset(
     "id call_id type status caller created_by environment async container_id server_label output "
     "outputs approval_request_id pending_safety_checks result results error".split()
 )
+# The request's part of calls that OpenAI runs itself; the rest is how they went, and what they found.
+_REQUESTS = {
+    "web_search_call": ("query", "queries", "url", "pattern"),
+    "file_search_call": ("queries",),
+    "code_interpreter_call": ("code",),
+    "image_generation_call": ("prompt", "revised_prompt"),
+}
 # Fields that contain a call's arguments as one object.
 _ARGUMENTS = ("action", "operation")
 _RESULTS = ("output", "outputs", "results", "result")
@@ -102,6 +109,9 @@ class ItemReader:
 
 def arguments_of(item: Item) -> Mapping[str, Any]:
     """The arguments of a call of the provider's own tool."""
+    if asked := _REQUESTS.get(str(item.get("type"))):
+        held = {**item, **as_mapping(item.get("action"))}
+        return {name: held[name] for name in asked if held.get(name) is not None}
     for name in _ARGUMENTS:
         if isinstance(item.get(name), Mapping):
             return item[name]  # type: ignore[no-any-return]

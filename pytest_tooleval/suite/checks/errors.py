@@ -96,7 +96,7 @@ def _shared_errors(
 def _errors_everywhere(suite: Suite, offered: KnownTools) -> Findings:
     """Errors in the suite's forbidden calls and policies; tools of any case count as defined."""
     every = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
-    everywhere = KnownTools(every, "the suite or its cases", complete=offered.complete)
+    everywhere = KnownTools(every, "the suite or its cases", offered.hosted, complete=offered.complete)
     yield from expectations.call_errors(suite.forbidden_calls, ("forbidden_calls",), everywhere)
     yield from policies.policy_errors(suite.policies, (), everywhere, of_suite=True)
 

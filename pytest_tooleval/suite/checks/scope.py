@@ -7,19 +7,26 @@ from typing import NamedTuple
 
 from ...explain import listing, nearest, show
 from ...findings import Finding, Findings, Loc
+from ...record.hosted import hosted_tool, listed_names
 from ...record.names import OfferedNames
 from ..case import TestCase, Turn
 from ..expectations import ANY_TOOL
 from ..model import Suite
-from ..tools import Tool
+from ..tools import ProviderTools, Tool
 
 
 class KnownTools:
-    """Tools and their names; `complete` is False if there may be others."""
+    """Tools and their names; `complete` is False if there may be others.
 
-    def __init__(self, tools: Sequence[Tool], source: str, *, complete: bool = True) -> None:
+    `hosted` are the names of tools that a provider runs itself.
+    """
+
+    def __init__(
+        self, tools: Sequence[Tool], source: str, hosted: Collection[str], *, complete: bool = True
+    ) -> None:
         self.tools = tools
         self.source = source
+        self.hosted = hosted
         self.names = dict.fromkeys(tool.name for tool in tools)
         self.complete = complete and "" not in self.names
         self._offered = OfferedNames(self.names)
@@ -28,7 +35,8 @@ class KnownTools:
             self._places.setdefault(tool.name, []).append(place)
 
     def lacks(self, name: str) -> bool:
-        return self.complete and name != ANY_TOOL and self._offered.meant(name) is None
+        is_known = name == ANY_TOOL or name in self.hosted or self._offered.meant(name) is not None
+        return self.complete and not is_known
 
     def meant(self, names: Iterable[str]) -> set[str]:
         """The names of the tools that these names mean."""
@@ -44,6 +52,8 @@ class KnownTools:
     def complaint(self, name: str) -> str:
         if name.casefold() in ("null", "none"):
             return f"the tool {show(name)} is not defined; for no tool, drop the quotes: null"
+        if hosted_tool(name):
+            return f"the tool {show(name)} is a provider's own; list it in provider_tools"
         if not self.names:
             return f"the tool {show(name)} is not defined: {self.source} has no tools; add it"
         near = nearest(name, self.names)
@@ -95,11 +105,17 @@ Check = Callable[[Scope], Findings]
 def tools_of_suite(suite: Suite) -> KnownTools:
     read = vars(suite)  # lacks the fields that could not be read
     tools = read.get("tools", ())
+    hosted = _hosted(suite)
     if read.get("tools_from") is not None:
         # The list is empty until the server is queried.
-        return KnownTools(tools, "the MCP server of tools_from", complete=bool(tools))
+        return KnownTools(tools, "the MCP server of tools_from", hosted, complete=bool(tools))
     complete = {"tools", "tools_from", "world"} <= read.keys() and not _awaits_tools(suite, suite)
-    return KnownTools(tools, "the suite", complete=complete)
+    return KnownTools(tools, "the suite", hosted, complete=complete)
+
+
+def _hosted(suite: Suite) -> frozenset[str]:
+    given = vars(suite).get("provider_tools") or ProviderTools()
+    return frozenset(name for tool in given.listed for name in listed_names(tool))
 
 
 def case_scopes(suite: Suite, of_suite: KnownTools) -> Iterator[Scope]:
@@ -108,11 +124,11 @@ def case_scopes(suite: Suite, of_suite: KnownTools) -> Iterator[Scope]:
         read = vars(case)
         own = read.get("tools")
         if own is not None:
-            tools = KnownTools(own, "the case")
+            tools = KnownTools(own, "the case", of_suite.hosted)
         elif {"tools", "world"} <= read.keys() and not _awaits_tools(case, suite):
             tools = of_suite
         else:
-            tools = KnownTools((), "the case", complete=False)
+            tools = KnownTools((), "the case", of_suite.hosted, complete=False)
         yield Scope(suite, case, ("test_cases", index), tools)
 
 

@@ -70,7 +70,7 @@ CALLS: dict[str, tuple[str, object]] = {
     "hosted shell": ("shell", {"commands": ["ls"]}),
     "local shell": ("local_shell", {"type": "exec", "command": ["ls"], "env": {}}),
     "patch": ("apply_patch", {"type": "delete_file", "path": "a.py"}),
-    "web search": ("web_search", {"type": "search", "query": "x"}),
+    "web search": ("web_search", {"query": "x"}),
     "code": ("code_interpreter", {"code": "1"}),
 }
 
