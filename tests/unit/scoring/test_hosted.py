@@ -44,6 +44,7 @@ def suite_of(listed: dict[str, Any], **case: Any) -> Any:
         ([[RAN, RAN, A]], {"expected_calls": [{"tool": "a"}]}, None, "surplus_call"),
         ([[RAN, A]], {"expected_tool": "a", "thresholds": {"max_calls": 1}}, None, "surplus_call"),
         ([[RAN, A, A]], {"expected_tool": "a"}, "surplus_call", "surplus_call"),
+        ([[RAN, call("a", x=1)]], {"expected_tool": "a"}, "unexpected_argument", "surplus_call"),
         ([[RAN], [A]], CHAIN, None, "inefficient_chain"),
         ([[RAN]], CHAIN, "missing_call", "unfinished_chain"),
         ([[call("code_interpreter"), A]], {"expected_tool": "a"}, *["hallucinated_tool"] * 2),
