@@ -21,6 +21,7 @@ from .asking.context import Context, set_by
 from .asking.gateway import AskedModels, ModelGateway, Shared
 from .clients.choice import load_client
 from .clients.threads import DaemonThreads
+from .exchange.receiving import receiving_tasks, waits_for_others
 from .judge import judge_one, with_verdicts
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
@@ -35,6 +36,9 @@ _T = TypeVar("_T")
 
 DEFAULT_CONCURRENCY = 32
 DEFAULT_TIMEOUT_S = 120.0
+# At the end, for responses that have begun, and for tasks to end once they are cancelled.
+_GRACE_S = _CANCEL_S = 2.0
+_ARRIVED_S = 0.05
 
 
 class Runner:
@@ -142,27 +146,53 @@ class Runner:
             self._loop.close()
 
     def close(self, timeout_s: float = 10.0) -> None:
-        """Cancel all trials and end the thread. Waits at most `timeout_s` seconds."""
+        """Cancel all trials, but read responses that have begun, and end the thread.
+
+        Waits at most `timeout_s` seconds. Ctrl-C cancels these, too.
+        """
         if self._closed:
             return
         self._closed = True
         asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop)
-        self._thread.join(timeout_s)
+        try:
+            self._thread.join(timeout_s)
+        except KeyboardInterrupt:
+            self._loop.call_soon_threadsafe(_cancel, receiving_tasks())
+            self._thread.join(_CANCEL_S)
+            raise
 
     async def _shut_down(self) -> None:
         # `asyncio.wait` everywhere, so that a library that swallows cancellation cannot block us.
         try:
-            own = asyncio.current_task()
-            tasks = [task for task in asyncio.all_tasks() if task is not own]
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                await asyncio.wait(tasks, timeout=2.0)
+            self._shared.ended.set()
+            # What has arrived is read first.
+            await asyncio.sleep(_ARRIVED_S)
+            begun = receiving_tasks()
+            await _end(_others() - begun)
+            if begun:
+                await asyncio.wait(begun, timeout=_GRACE_S)
+            await _end(_others())
             closing = [asyncio.ensure_future(each.close()) for each in self._gateways.values()]
             if closing:
                 await asyncio.wait(closing, timeout=3.0)
         finally:
             self._loop.stop()
+
+
+def _others() -> set[asyncio.Task[Any]]:
+    own = asyncio.current_task()
+    return {task for task in asyncio.all_tasks() if task is not own}
+
+
+def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+
+
+async def _end(tasks: set[asyncio.Task[Any]]) -> None:
+    _cancel(tasks)
+    if tasks:
+        await asyncio.wait(tasks, timeout=_CANCEL_S)
 
 
 async def _answers(trials: Iterable[Callable[[], Awaitable[Transcript]]]) -> list[TrialAnswer]:
@@ -173,6 +203,7 @@ async def _answers(trials: Iterable[Callable[[], Awaitable[Transcript]]]) -> lis
         except ModelError as error:
             return error
 
+    waits_for_others()
     coming = list(trials)
     if len(coming) == 1:
         return [await answer(coming[0])]  # without a task

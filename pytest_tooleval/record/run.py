@@ -56,14 +56,29 @@ class Spent(Struct, frozen=True, gc=False):
     answers: Annotated[int, doc("Answers of the model, without cached ones.", ge=0)] = 0
     priced: Annotated[int, doc("The answers whose whole price is known.", ge=0)] = 0
     usd: Annotated[float, doc("Their cost in US dollars.")] = 0.0
+    cancelled: Annotated[
+        int, doc("Requests that were cancelled at the end of the run, and may be billed.", ge=0)
+    ] = 0
 
     @classmethod
-    def of(cls, cost_usd: float | None, at_least: bool = False) -> Spent:
-        """Count one answer; None is an unknown price, and `at_least` a partly unknown one."""
-        return cls(1, int(cost_usd is not None and not at_least), cost_usd or 0.0)
+    def of(cls, cost_usd: float | None, at_least: bool = False, cancelled: bool = False) -> Spent:
+        """Count one answer, or one request that was cancelled.
+
+        None is an unknown price, and `at_least` a partly unknown one.
+        """
+        return (
+            cls(cancelled=1)
+            if cancelled
+            else cls(1, int(cost_usd is not None and not at_least), cost_usd or 0.0)
+        )
 
     def __add__(self, other: Spent) -> Spent:
-        return Spent(self.answers + other.answers, self.priced + other.priced, self.usd + other.usd)
+        return Spent(
+            self.answers + other.answers,
+            self.priced + other.priced,
+            self.usd + other.usd,
+            self.cancelled + other.cancelled,
+        )
 
 
 def add_up(*parts: Mapping[str, Spent]) -> dict[str, Spent]:

@@ -73,7 +73,13 @@ def _money(document: RowsDocument) -> list[str]:
     ]
     total = document.run.total
     # A run that only asked the built-in model cost nothing.
-    if lines or total.cost_usd or (total.cost_usd is not None and total.priced < total.trials):
+    cancelled = any(each.cancelled for each in spent.values())
+    if (
+        lines
+        or cancelled
+        or total.cost_usd
+        or (total.cost_usd is not None and total.priced < total.trials)
+    ):
         cost = usd_text(total.cost_usd, is_least=total.priced < total.trials)
         of_it = f", {usd_text(varied)} of it for variants" if varied > _LEAST_USD else ""
         lines.append(f"cost: {cost}; spent in this run: {spent_text(spent.values())}{of_it}")
@@ -177,10 +183,14 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
 
 
 def spent_text(spent: Iterable[Spent]) -> str:
-    """What was spent: `unknown` if nothing is known of it, `at least` if not all."""
+    """What was spent: `unknown` if nothing is known of it, `at least` if not all.
+
+    Requests that were cancelled may be billed.
+    """
     total = sum(spent, start=Spent())
-    is_least = total.priced < total.answers
-    return usd_text(total.usd if total.usd or not is_least else None, is_least=is_least)
+    is_least = total.priced < total.answers or total.cancelled > 0
+    text = usd_text(total.usd if total.usd or not is_least else None, is_least=is_least)
+    return f"{text}, {counted(total.cancelled, 'request')} cancelled" if total.cancelled else text
 
 
 def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:

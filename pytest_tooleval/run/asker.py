@@ -129,8 +129,10 @@ class Asker:
         """Wait for the answer to each trial, and cancel what is in flight if the wait is interrupted."""
         try:
             return self.answers(pending, tick)
+        except KeyboardInterrupt:
+            raise  # the end of the run cancels what has not begun to come
         except BaseException:
-            # Ctrl-C or a timeout plugin: nobody will read these answers.
+            # A timeout plugin: nobody will read these answers.
             pending.cancel()
             raise
 

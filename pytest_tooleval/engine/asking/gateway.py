@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 
@@ -48,6 +49,7 @@ class Shared:
     timeout_s: float
     policy: RetryPolicy
     rng: random.Random
+    ended: threading.Event = field(default_factory=threading.Event)  # nothing more is sent
 
 
 class ModelGateway:
@@ -168,6 +170,8 @@ class ModelGateway:
     async def _in_turn(self, request: ChatRequest, context: Context) -> ChatAnswer:
         self._breaker.check()
         await self._pace.wait(self._breaker.pause)
+        if self._shared.ended.is_set():
+            raise asyncio.CancelledError
         spending, slots = self._shared.spending, self._shared.slots
         reserve = spending.reserved(self._spec, request, self._breaker.pause)
         async with reserve as reserved, slots.hold(context.priority):
@@ -201,8 +205,13 @@ class ModelGateway:
     async def _received(self, request: ChatRequest, context: Context) -> ChatAnswer:
         """Send a request. Adds its cost, and checks the answer and removes keys from it."""
         self._client = self._client or make_client(self._spec)
+        payer_of_it = payer(self._spec.label, context.role)
         try:
             answer = await self._client.complete(request, self._timeout_s)
+        except asyncio.CancelledError:
+            if self._spec.model != LEXICAL:
+                self._shared.spending.cancelled(payer_of_it)
+            raise
         except ModelError as error:
             # The provider's error message may echo a key.
             error.message = scrub(error.message, secret_values())
@@ -212,7 +221,7 @@ class ModelGateway:
         cost = None if None in costs else sum(each or 0 for each in costs)
         # The answer is paid for, even if it is refused below.
         at_least = any(each.cost_at_least for each in replies)
-        self._shared.spending.add(payer(self._spec.label, context.role), cost, at_least)
+        self._shared.spending.add(payer_of_it, cost, at_least)
         *earlier, last = (_checked(each, context.public) for each in replies)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
 

@@ -22,6 +22,7 @@ from ...errors import ModelError
 from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
+from ..exchange.receiving import receiving
 from ..models.prices import listed
 from ..models.spec import ModelSpec
 from .event_streams import DONE, events, is_stream
@@ -116,7 +117,8 @@ class HttpClient(ABC):
             ) as response:
                 if response.status in _REDIRECTS and "Location" in response.headers:
                     raise redirected(url, response.headers["Location"])
-                data = await _read_all(response)
+                with receiving():
+                    data = await _read_all(response)
         except ModelError:
             raise
         except Exception as error:

@@ -77,6 +77,10 @@ class Spending:
         """Count an answer of the model with this label, as `Spent.of` does."""
         self._record([model, cost_usd, at_least])
 
+    def cancelled(self, model: str) -> None:
+        """Count a request that was cancelled, and may be billed."""
+        self._record([model, None, False, True])
+
     @contextlib.asynccontextmanager
     async def reserved(
         self, spec: ModelSpec, request: ChatRequest, pause: Callable[[float], Awaitable[None]]

@@ -84,7 +84,12 @@ def test_an_answer_that_is_refused_is_paid_for(project: Project) -> None:
     options = ("--tooleval-max-cost=0.25", "--tooleval-concurrency=1", "--tooleval-report=out.json")
     result = project.run(*options)
     result.assert_outcomes(errors=3)
-    assert project.document()["run"]["spent"]["agent"] == {"answers": 2, "priced": 2, "usd": 0.25}
+    assert project.document()["run"]["spent"]["agent"] == {
+        "answers": 2,
+        "priced": 2,
+        "usd": 0.25,
+        "cancelled": 0,
+    }
     spent = "agent: spent $0.2500 in this run, $0.2500 of it for answers of unfinished cases"
     result.stdout.fnmatch_lines([spent])
 

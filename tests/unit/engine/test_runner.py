@@ -4,11 +4,13 @@ import asyncio
 import concurrent.futures
 import contextlib
 import gc
+import json
 import subprocess
 import sys
 import threading
 import time
 import warnings
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,14 @@ import pytest
 from builders import call, tool
 
 from pytest_tooleval.engine.exchange.chat import ChatRequest
+from pytest_tooleval.engine.exchange.receiving import receiving_tasks
+from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, Trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.run import Spent
 
 from .fakes import QUICK, FakeClient, case_of, only, says, use_clients
 
@@ -108,6 +113,52 @@ def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> Non
     assert client.closed
     assert engine_threads() == before
     runner.close()  # again is fine
+
+
+def test_responses_that_have_begun_come_in_and_cancelled_requests_are_counted() -> None:
+    """A chain's next question is not sent."""
+    release, asked = threading.Event(), list[int]()
+    answer = {**says(call("search")), "role": "assistant"}
+    usage = {"prompt_tokens": 500_000, "completion_tokens": 500_000, "total_tokens": 1_000_000}
+    body = json.dumps({"id": "x", "choices": [{"index": 0, "message": answer}], "usage": usage}).encode()
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            asked.append(1)
+            if len(asked) <= 2:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body[:10])
+                release.wait(60)
+                self.wfile.write(body[10:])
+            else:
+                never.wait(60)
+
+        def log_message(self, *_: object) -> None: ...
+
+    never, spending = threading.Event(), Spending()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}/v1"
+        spec = ModelSpec("m", model="openai/x", api_base=base, input_price=1.0, output_price=1.0)
+        chain = case_of(tool("book"), tool("search"), expected_tool="book", multi_turn=True)
+        runner = Runner(spending=spending)
+        runner.submit(*(Trial(Job(chain, spec), number=number) for number in range(2)))
+        while len(asked) < 2:
+            time.sleep(0.01)
+        late = runner.submit(Trial(Job(chain, spec), number=2))
+        while len(asked) < 3 or len(receiving_tasks()) < 3:  # with the one that waits for both
+            time.sleep(0.01)
+        threading.Timer(0.2, release.set).start()
+        runner.close()
+        never.set()
+        server.shutdown()
+    assert late.cancelled()
+    assert len(asked) == 3
+    assert spending.by_model == {"m": Spent(2, 2, 2.0, cancelled=1)}
+    assert not receiving_tasks()
 
 
 def test_what_ends_before_it_begins_warns_of_nothing(client: FakeClient) -> None:
