@@ -109,6 +109,7 @@ def score(
             replies[begins] = structs.replace(replies[begins], prompt=prompt or _USER)
     if any(policy.after_approval for policy in case.policies) or any(ends_of(case)):
         replies = [_answered(case, each, approved, otherwise) for each in replies]
+    case = structs.replace(case, answers="recorded")  # those above are made up
     transcript = Transcript((), tuple(replies))
     # Only a judge could decide whether the rubrics are met.
     met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))

@@ -79,7 +79,7 @@ def _made(
         first + number,
         knew,
         status,
-        text_of(answer.message),
+        None if answer.message.get("content") is None else text_of(answer.message),
         first + answer.after,
         answer.message.get(APPROVED) is True,
         any(reply.by_suite[index : index + 1]),

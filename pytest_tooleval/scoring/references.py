@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare, WorldError
-from ..matchers.compare import reason
+from ..matchers.compare import reason, type_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
@@ -34,6 +34,7 @@ from .one_call import shown_call
 from .turns import LONGEST_ANSWER, Conversation, Span, shown_answer
 
 _NOT_GIVEN = "(no such answer)"
+_MOST_LOST = 20  # calls that are left out one by one
 _SHOWN = 20  # differences or missing answers in an explanation
 # Fields of answers that decide whether a call did what it should.
 _DECIDING = frozenset(("error", "success", "status"))
@@ -130,6 +131,7 @@ class Worlds:
         if self._case.altered is None:  # else a variant altered what the model was answered
             for span, calls, answers in zip(spans, ran, played.answers, strict=False):
                 self._compare_answers(span.place, calls, answers)
+        self._require_known(turns, made, played)
         self.played = self._as_answered(ran, played)
 
     def _compare_answers(self, place: str, calls: Sequence[Made], answers: Sequence[str]) -> None:
@@ -145,15 +147,55 @@ class Worlds:
                 raise CannotCompare(f"the transcript and the world disagree: {line}{hint}", "world")
             self.differing.append(line)
 
+    def _require_known(
+        self, turns: Sequence[PlayedCalls], made: Sequence[Sequence[Made]], played: Played
+    ) -> None:
+        """Raise CannotCompare if a judged state depends on whether a call ran, and nobody knows."""
+        lost = [
+            (turn, index)
+            for turn, calls in enumerate(made)
+            for index, each in enumerate(calls)
+            if each.is_lost and not self._case.play_failed_calls
+        ]
+        for places in [[place] for place in lost[:_MOST_LOST]] + ([lost] if len(lost) > 1 else []):
+            without = _played(self._case, [_without(turn, n, places) for n, turn in enumerate(turns)])
+            spans = self._conversation.spans
+            if any(self._is_judged_otherwise(span, played, without) for span in spans):
+                turn, index = places[0]
+                line = f"{spans[turn].place}{shown_answer(made[turn][index])}"
+                raise CannotCompare(
+                    f"{line}, so nobody knows whether it ran, and the state depends on it; if such "
+                    'calls ran, set "play_failed_calls": true in the case',
+                    "world",
+                )
+
+    def _is_judged_otherwise(self, span: Span, one: Played, other: Played) -> bool:
+        """Whether a span's state, as far as it is judged, differs between two plays."""
+        state, other_state = one.states[span.end - 1], other.states[span.end - 1]
+        if self._plays(span):
+            different = differences(state, other_state, exact=self._case.exact_state)
+            return next(different, None) is not None
+        return any(
+            state_row(self._case, state, *entry).value
+            != state_row(self._case, other_state, *entry).value
+            for entry in (span.expected.expected_state or {}).items()
+        )
+
     def _as_answered(self, ran: Sequence[Sequence[Made]], played: Played) -> Played:
-        """Leave out answers that a fault withheld from the model."""
+        """Put what the model was answered in place of the world's answers.
+
+        Answers that a fault withheld from it are left out. Where the suite ran the call, and where no
+        answer is recorded, the model got the world's.
+        """
         lost = unanswered(self._conversation.calls)
-        if not lost:
-            return played
-        answers = []
-        for turn, calls in enumerate(ran):
-            pairs = zip(calls, played.answers[turn], strict=True)
-            answers.append([text for each, text in pairs if not any(each.call is one for one in lost)])
+        answers = [
+            [
+                text if each.by_suite or each.answer is None else each.answer
+                for each, text in zip(calls, of_turn, strict=True)
+                if not any(each.call is one for one in lost)
+            ]
+            for calls, of_turn in zip(ran, played.answers, strict=True)
+        ]
         return played._replace(answers=answers)
 
     def _failed(self, calls: Sequence[Made]) -> set[int]:
@@ -218,6 +260,13 @@ class Worlds:
         return reference(self._case, expected)
 
 
+def _without(turn: PlayedCalls, number: int, places: Collection[tuple[int, int]]) -> PlayedCalls:
+    """Return a turn's calls without those at these places, given as turn and index."""
+    kept = [index for index in range(len(turn.calls)) if (number, index) not in places]
+    failed = {kept.index(index) for index in turn.failed if index in kept}
+    return turn._replace(calls=[turn.calls[index] for index in kept], failed=failed)
+
+
 def reference(case: ResolvedCase, expected: Sequence[PlayedCalls]) -> Played:
     """Play expected calls on a new world, once for all trials and models."""
     assert case.world is not None
@@ -261,16 +310,21 @@ def disagreement(made: Made, answer: str) -> bool | None:
     """Compare the recorded answer to a call with the world's.
 
     Return None if they say the same, or are unknown. True if they decide otherwise: the world's is an
-    error, which the recorded one does not quote, or a boolean or a field named error, success or status
-    differs. False for other differences, such as an id or a time.
+    error, which the recorded one does not quote, or is of another JSON type, or a boolean or a field
+    named error, success or status differs. False for other differences, such as an id or a time.
     """
-    recorded = made.answer or ""
-    if made.failed or not recorded or reports_error(recorded) or same_value(recorded, answer):
+    recorded = made.answer
+    if made.failed or made.is_lost or recorded is None or reports_error(recorded):
+        return None
+    if same_value(recorded, answer):
         return None
     if reports_error(answer):
         error = json.loads(answer).get("error")
         return None if isinstance(error, str) and error and error in recorded else True
     found = [read_json(each) for each in (recorded, answer)]
+    # A world that returns nothing does not contradict.
+    if found[1] is not None and type_of(found[0]) != type_of(found[1]):
+        return True
     return any(
         isinstance(one, bool) or isinstance(other, bool) or not _DECIDING.isdisjoint(path)
         for path, one, other in differences(*found)

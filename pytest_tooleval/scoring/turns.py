@@ -67,7 +67,9 @@ class Span(NamedTuple):
 
 def shown_answer(made: Made) -> str:
     """Return a call and its answer as a text."""
-    answer = shown(made.answer, LONGEST_ANSWER) if made.answer else "with an error"
+    answer = shown(made.answer, LONGEST_ANSWER) if made.answer else "with an empty text"
+    if not made.answer and made.status == "error":
+        answer = "with an error"
     return f"{shown_call(made.call)} was answered {answer}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime as dt
 import inspect
 import json
@@ -36,6 +37,9 @@ _UNSEEN = (ModuleType, logging.Logger)
 _LIBRARIES = {*sys.stdlib_module_names, "pydantic", "msgspec"} - {"__main__"}
 # Two floats of which neither is whole are equal if they differ by at most this part.
 _SAME_PART = 1e-9
+_LONGEST_PYTHON = 100_000
+# Of which Python warns.
+_UNKNOWN_ESCAPE = re.compile(r"\\[^\\'\"abfnrtvxuUN0-7\n]")
 _PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _TOO_DEEP = "maximum recursion depth exceeded"
@@ -361,10 +365,16 @@ def _are_equal(one: Any, other: Any) -> bool:
 
 
 def read_json(text: str) -> Any:
-    """Return the JSON in a text; the text itself if it is none."""
+    """Return the JSON in a text, or the Python value that libraries write instead; else the text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
+        pass
+    if text[:1] not in ("{", "[") or len(text) > _LONGEST_PYTHON or _UNKNOWN_ESCAPE.search(text):
+        return text
+    try:
+        return json.loads(json.dumps(ast.literal_eval(text), allow_nan=False))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return text
 
 

@@ -39,7 +39,8 @@ def refunds(*amounts: float, says: str = "You get 40 back.") -> list[dict[str, A
     ]
     for number, amount in enumerate(amounts):
         told.append(calling("refund", f"c{number}", order="A1", amount=amount))
-        told.append({"role": "tool", "tool_call_id": f"c{number}", "content": "ok"})
+        answer = json.dumps({"ok": True, "refunded": sum(amounts[: number + 1])})
+        told.append({"role": "tool", "tool_call_id": f"c{number}", "content": answer})
     return [*told, said("assistant", says)]
 
 

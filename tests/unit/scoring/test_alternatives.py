@@ -143,7 +143,7 @@ def played(suite: Suite, *turns: list[tuple[str, dict[str, Any]]]) -> TrialResul
             function = {"name": name, "arguments": json.dumps(arguments)}
             wire = [{"id": "c", "type": "function", "function": function}]
             messages.append({"role": "assistant", "content": None, "tool_calls": wire})
-            messages.append({"role": "tool", "tool_call_id": "c", "content": "fine"})
+            messages.append({"role": "tool", "tool_call_id": "c", "content": None})
         messages.append({"role": "assistant", "content": "Done."})
     return score_messages(suite, suite.case("one"), messages)
 

@@ -59,7 +59,7 @@ def says_and_calls(*turns: list[Any]) -> list[dict[str, Any]]:
             function = {"name": name, "arguments": json.dumps(arguments)}
             call = {"id": "c", "type": "function", "function": function}
             messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-            messages.append({"role": "tool", "tool_call_id": "c", "content": "whatever it said"})
+            messages.append({"role": "tool", "tool_call_id": "c", "content": None})
     return messages
 
 
@@ -145,13 +145,14 @@ def answered(*made: Any, then: str = "Done.") -> list[dict[str, Any]]:
 
 def refunded(folder: Path, *made: Any, **case: Any) -> tuple[float, TrialResult]:
     """What has been refunded on the world after these calls, and the result."""
-    suite = suite_of(folder, {"expected_state": {"orders.A1.refunded": {"$lte": -1}}}, **case)
+    fields = {"answers": "recorded", **case}
+    suite = suite_of(folder, {"expected_state": {"orders.A1.refunded": {"$lte": -1}}}, **fields)
     result = score_messages(suite, "one", answered(*made))
     return float(result.scores["state"].checks[0].actual), result
 
 
 UNAVAILABLE = {"content": '{"error": "503"}'}
-OK = {"content": "ok"}
+OK = {"content": '{"ok": true}'}
 
 
 @pytest.mark.parametrize(
@@ -296,6 +297,74 @@ def test_a_case_fails_with_more_failed_calls_than_a_world_is_made_for(desk: Path
     assert 'set "play_failed_calls": true' in row.reason
 
 
+TIMED_OUT = {"content": '{"error": "timed out"}'}
+
+
+@pytest.mark.parametrize(
+    ("state", "made", "known"),
+    [
+        ({"orders.A1.refunded": 40}, [(REFUND, TIMED_OUT)], False),
+        ({"orders.A1.refunded": 40}, [(REFUND, TIMED_OUT), (REFUND, OK)], False),
+        (
+            {"orders.A1.refunded": 80},
+            [(REFUND, {"content": "no", "status": "timeout"}), (REFUND, OK)],
+            False,
+        ),
+        ({"orders.A1.refunded": 40}, [(LOOK, TIMED_OUT), (REFUND, OK)], True),
+        # What the state is judged by does not depend on it.
+        ({"orders.A1.refunded": {"$gte": 40}}, [(REFUND, TIMED_OUT), (REFUND, OK)], True),
+    ],
+)
+def test_a_state_that_depends_on_a_call_that_may_have_run_is_an_error(
+    desk: Path, state: dict[str, Any], made: list[Any], known: bool
+) -> None:
+    suite = suite_of(desk, {"expected_state": state})
+    if known:
+        assert score_messages(suite, "one", answered(*made)).passed
+        return
+    with pytest.raises(
+        ScoringError, match="so nobody knows whether it ran, and the state depends on it"
+    ):
+        score_messages(suite, "one", answered(*made))
+    ran = suite_of(desk, {"expected_state": state}, play_failed_calls=True)
+    assert score_messages(ran, "one", answered(*made)).scores["state"].value is not None
+
+
+ORDER = {"total": 40, "refunded": 0}
+
+
+@pytest.mark.parametrize("answer", ["Error: timeout", "null", "false", "40", "[]", ""])
+def test_an_answer_of_another_type_disagrees_with_the_world(desk: Path, answer: str) -> None:
+    def suite(**fields: Any) -> Suite:
+        expected = [{"tool": "look", "params": LOOK[1]}]
+        return suite_of(desk, {"expected_calls": expected, "match": "state", "results": True}, **fields)
+
+    with pytest.raises(ScoringError, match="the transcript and the world disagree: look was answered"):
+        score_messages(suite(), "one", answered((LOOK, {"content": answer})))
+    recorded = suite(answers="recorded")
+    trial = score_messages(recorded, "one", answered((LOOK, {"content": answer})))
+    assert trial.failure == "missing_result"
+    assert score_messages(recorded, "one", answered((LOOK, {"content": json.dumps(ORDER)}))).passed
+
+
+@pytest.mark.parametrize(
+    ("answer", "passes"),
+    [
+        (json.dumps(ORDER), True),
+        (json.dumps({**ORDER, "total": 40.0}, indent=1), True),
+        (str(ORDER), True),  # as libraries write a dict
+        (json.dumps({**ORDER, "total": 41}), False),  # another order
+    ],
+)
+def test_results_are_judged_by_what_the_agent_was_answered(
+    desk: Path, answer: str, passes: bool
+) -> None:
+    expected = [{"tool": "look", "params": LOOK[1]}]
+    suite = suite_of(desk, {"expected_calls": expected, "match": "state", "results": True})
+    trial = score_messages(suite, "one", answered((LOOK, {"content": answer})))
+    assert trial.failure == (None if passes else "missing_result")
+
+
 WRITTEN = {"role": "assistant", "content": json.dumps({"name": REFUND[0], "arguments": REFUND[1]})}
 
 
@@ -306,7 +375,8 @@ def test_a_late_answer_to_an_earlier_call_answers_no_written_call(
     messages = answered((LOOK, None))
     messages[2:2] = [WRITTEN, {"role": "tool", "tool_call_id": id, **OK}]
     state = {"orders.A1.refunded": 0 if status else 40}
-    suite = suite_of(desk, {"expected_state": state, "may_change_nothing": bool(status)})
+    turn = {"expected_state": state, "may_change_nothing": bool(status)}
+    suite = suite_of(desk, turn, answers="recorded")
     result = score_messages(suite, "one", messages)
     assert result.passed
     assert result.transcript is not None
@@ -407,7 +477,7 @@ def test_a_call_that_a_run_only_has_as_text_did_not_run(desk: Path) -> None:
     messages = says_and_calls([written, "Done."])
     trial = score_messages(suite, "one", messages)
     assert (trial.calls_made, trial.failure) == (1, "wrong_state")
-    messages.insert(2, {"role": "tool", "tool_call_id": "c", "content": "ok"})
+    messages.insert(2, {"role": "tool", "tool_call_id": "c", "content": '{"ok": true}'})
     assert score_messages(suite, "one", messages).passed
 
 
