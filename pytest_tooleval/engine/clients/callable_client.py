@@ -7,11 +7,10 @@ import copy
 import importlib
 import inspect
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec import structs
 
@@ -22,15 +21,14 @@ from ..exchange.tool_answers import AnswersTools
 from ..models.spec import ModelSpec
 from .own_loop import OwnLoop
 from .returned import callable_error, read_giving_up, read_result
-from .shares import BLOCKS, BLOCKS_S, LoopClock, Share
-from .threads import DaemonThreads
+from .shares import BLOCKS, Agent, LoopClock, Share, abandon_if_blocked, agents_clock
 
 
 class CallableClient:
-    """Calls `function(messages, tools)` in a thread, or on a separate event loop if it is async.
+    """Calls `function(messages, tools)` in a thread, or on the agents' event loop if it is async.
 
     With a separate loop, an agent that blocks does not affect other models, and can time out. While one
-    call blocks the loop, the clocks of its other calls stop.
+    call blocks the loop, the clocks of the other calls there stop.
 
     The function returns the assistant's message: a dict as in the chat API, a text, or an object with
     `model_dump()` (messages and whole responses of litellm and openai). If it has parameters named
@@ -46,12 +44,12 @@ class CallableClient:
         self._function: Callable[..., Any] | ModelError | None = None
         self._loading = asyncio.Lock()
         self._clock: LoopClock | None = None
+        self._agent = Agent(str(spec.callable))
 
     @property
     def problem(self) -> str:
         """A warning about the function, if any."""
-        is_blocked = self._clock is not None and self._clock.is_blocked
-        return f"{self._spec.callable} {BLOCKS} ({self._spec.place})" if is_blocked else ""
+        return f"{self._agent.name} {BLOCKS} ({self._spec.place})" if self._agent.is_blocking else ""
 
     async def _loaded(self) -> Callable[..., Any]:
         async with self._loading:
@@ -71,13 +69,16 @@ class CallableClient:
         own, doors = _doors(function, request.toolbox)
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
-        outcome = _outcome(function, messages, tools, keywords | doors)
-        clock = self._own_loop()
-        with Share(clock) as share:
-            call = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome, clock.loop))
+        self._clock = self._clock or agents_clock()
+        with Share(self._clock, self._agent, timeout_s) as share:
+            called = partial(function, messages, tools, **keywords, **doors)
+            if _is_async(function):
+                call = share.submit(_outcome(called))
+            else:
+                call = asyncio.ensure_future(_threaded(called, share))
             try:
-                await _served(call, own, partial(share.left, timeout_s))
-                finished, blocked = call.done(), share.stuck(BLOCKS_S)
+                await _served(call, own, lambda: share.left)
+                finished, blocked_by = call.done(), share.blocked_by
             finally:
                 if own is not None:
                     own.end()
@@ -88,7 +89,11 @@ class CallableClient:
         if own is not None and own.error is not None:
             raise own.error
         if not finished:
-            why = f"; it {BLOCKS}" if blocked else ""
+            why = (
+                f"; {'it' if blocked_by is self._agent else blocked_by.name} {BLOCKS}"
+                if blocked_by
+                else ""
+            )
             raise ModelError(
                 f"{self._spec.callable} did not answer within {timeout_s:g} s (--tooleval-timeout){why}",
                 kind="timeout",
@@ -116,23 +121,12 @@ class CallableClient:
             raise callable_error(text)
         return read_result(self._spec, result, request.messages, latency_s)
 
-    def _own_loop(self) -> LoopClock:
-        if self._clock is None:
-            loop = asyncio.new_event_loop()
-            loop.set_default_executor(DaemonThreads())
-            self._clock = LoopClock(loop)
-            # A daemon, because a hanging agent must not keep the process alive.
-            name = f"tooleval-{self._spec.callable}"
-            threading.Thread(target=_run, args=(loop,), name=name, daemon=True).start()
-        return self._clock
-
     async def close(self) -> None:
-        """Cancel the agent, give it a moment to react, and end its loop."""
+        """Cancel the agent, and give it a moment to react."""
         if self._clock is not None:
-            loop = self._clock.loop
-            ended = asyncio.run_coroutine_threadsafe(_cancel_all(), loop)
+            ended = asyncio.run_coroutine_threadsafe(self._agent.cancel(), self._clock.loop)
             await asyncio.wait([asyncio.wrap_future(ended)], timeout=2.0)
-            loop.call_soon_threadsafe(loop.stop)
+            abandon_if_blocked(self._clock)
 
 
 def _doors(
@@ -161,36 +155,25 @@ async def _served(call: asyncio.Future[Any], own: OwnLoop | None, left: Callable
         await asyncio.wait([call], timeout=left())
 
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
+_Outcome = tuple[Any, BaseException | None]
 
 
-async def _cancel_all() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+async def _threaded(function: Callable[[], Any], share: Share) -> _Outcome:
+    """The outcome of a plain function, which runs in a thread; what it may return is awaited."""
+    share.start()
+    result, error = await asyncio.to_thread(_called_once, function)
+    if error is None and inspect.isawaitable(result):
+        return cast("_Outcome", await share.submit(_outcome(lambda: result)))
+    return result, error
 
 
-async def _outcome(
-    function: Callable[..., Any], messages: Any, tools: Any, keywords: Mapping[str, Any]
-) -> tuple[Any, BaseException | None]:
+async def _outcome(function: Callable[[], Any]) -> _Outcome:
     """Return the function's result, or its exception.
 
     Does not raise the exception: SystemExit in a task would end the event loop, a future cannot contain
     StopIteration, and any exception may contain a key.
     """
-
-    def run() -> tuple[Any, BaseException | None]:
-        try:
-            return function(messages, tools, **keywords), None
-        except BaseException as error:
-            return None, error
-
-    result, error = run() if _is_async(function) else await asyncio.to_thread(run)
+    result, error = _called_once(function)
     if error is not None or not inspect.isawaitable(result):
         return result, error
     try:
@@ -199,6 +182,13 @@ async def _outcome(
         raise
     except BaseException as raised:
         return None, raised
+
+
+def _called_once(function: Callable[[], Any]) -> _Outcome:
+    try:
+        return function(), None
+    except BaseException as error:
+        return None, error
 
 
 def missing_callable(spec: ModelSpec) -> str | None:

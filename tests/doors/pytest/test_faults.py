@@ -160,7 +160,10 @@ def test_an_agent_that_blocks_its_event_loop_is_told_of(project: Project) -> Non
     result = project.run("--tooleval-timeout=3")
     result.assert_outcomes(passed=12)
     result.stdout.fnmatch_lines(
-        ["my_agent:answer blocks the event loop; use a plain def, or max_concurrency = 1 (*agent*)"]
+        [
+            "my_agent:answer blocks the event loop; use a plain def, or run it alone with "
+            "max_concurrency = 1 (*agent*)"
+        ]
     )
 
 

@@ -113,6 +113,17 @@ async def blocks_in_tasks(messages, tools, trial):
     await asyncio.gather(blocks(messages, tools, trial))
     return "at last"
 
+lock = asyncio.Lock()
+
+async def shares(messages, tools):
+    async with lock:
+        await asyncio.sleep(0.2)
+    return "shared"
+
+def thread(messages, tools):
+    time.sleep(0.6)
+    return "thread"
+
 VALUE = None
 
 def gives(messages, tools):
@@ -373,7 +384,7 @@ async def test_the_time_of_a_call_stands_still_while_others_block_the_loop(
     assert {answer.message["content"] for answer in answers} == {"at last"}
     assert all(0.2 < (answer.latency_s or 0) < 4.0 for answer in answers)
     assert mine.problem.startswith(
-        f"my_agent:{name} blocks the event loop; use a plain def, or max_concurrency = 1"
+        f"my_agent:{name} blocks the event loop; use a plain def, or run it alone"
     )
 
 
@@ -386,8 +397,42 @@ async def test_one_call_at_a_time_blocks_nobody(folder: Path) -> None:
 
 async def test_a_loop_that_is_never_given_back_ends_all_calls(folder: Path) -> None:
     mine = client(folder, "blocks")
-    calls = (mine.complete(structs.replace(REQUEST, trial=3), 2.0) for _ in range(3))
-    for error in await asyncio.gather(*calls, return_exceptions=True):
+    other = client(folder, "later")
+    calls = [mine.complete(structs.replace(REQUEST, trial=3), 2.0) for _ in range(3)]
+    first = asyncio.ensure_future(asyncio.gather(*calls, return_exceptions=True))
+    await asyncio.sleep(0.5)
+    with pytest.raises(
+        ModelError, match=r"within 0\.1 s .*; my_agent:blocks blocks the event loop; use"
+    ):
+        await other.complete(REQUEST, 0.1)
+    for error in await first:
         assert isinstance(error, ModelError)
         assert error.kind == "timeout"
         assert "2 s (--tooleval-timeout); it blocks the event loop; use a plain def" in error.message
+    await mine.close()
+    # A later run of the process has a loop that runs.
+    assert (await ask(folder, "later", 5.0)).message["content"] == "later"
+
+
+async def test_agents_share_a_loop_and_the_time_of_one_is_not_charged_to_another(folder: Path) -> None:
+    """As libraries do, the agents share a connection, which belongs to an event loop."""
+    blocking, waiting, threaded = (client(folder, name) for name in ("blocks", "shares", "thread"))
+    later = structs.replace(REQUEST, trial=9)
+    blocked = [blocking.complete(later, 4.0) for _ in range(8)]
+    shared = [mine.complete(later, 1.0) for mine in (waiting, client(folder, "shares")) for _ in "ab"]
+    answers = await asyncio.gather(*blocked, *shared, threaded.complete(later, 4.0))
+    assert [each.message["content"] for each in answers] == ["at last"] * 8 + ["shared"] * 4 + ["thread"]
+    assert all((each.latency_s or 0) < 1.0 for each in answers[8:-1])
+    assert (answers[-1].latency_s or 0) > 0.5  # nobody blocks a thread
+    assert blocking.problem
+    assert not waiting.problem + threaded.problem
+
+
+async def test_an_agent_that_ends_leaves_the_others_alone(folder: Path) -> None:
+    mine, other = client(folder, "stubborn"), client(folder, "shares")
+    ending = asyncio.ensure_future(mine.complete(REQUEST, 60.0))
+    going = asyncio.ensure_future(other.complete(REQUEST, 60.0))
+    await asyncio.sleep(0.1)
+    await mine.close()
+    assert (await ending).message["content"] == "late"
+    assert (await going).message["content"] == "shared"
