@@ -6,13 +6,14 @@ The model's table has the address, the request, and the places of text and calls
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
 
 from ...errors import ModelError
 from ...jsonschemas.subschemas import MISSING, pointed
+from ...record.status import CallStatus, status_in
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
 from ...text import json_text
@@ -83,7 +84,8 @@ class DeployedClient(HttpClient):
             known = next((each for each in reversed(found) if isinstance(each, (str, int))), None)
             if known is not None:
                 message = {**message, _CONVERSATION: known}
-        return _run(structs.replace(answer, message=message))
+        answer = structs.replace(answer, message=message)
+        return _run(self._with_ends(answer, documents), sequential=self._spec.sequential)
 
     def _documents(self, answered: HttpAnswer) -> list[Any]:
         text = answered.text
@@ -107,13 +109,53 @@ class DeployedClient(HttpClient):
         whole = _without_snapshots(documents, answer)
         parts = [part for part in ("text", "calls") if part in answer]
         found = {part: self._found(part, answer[part], whole) for part in parts}
-        calls = [
-            self._call(call, answer) for each in found.get("calls", ()) for call in self._list(each)
-        ]
+        calls = [self._call(call, answer) for call in self._listed(found.get("calls", ()))]
         said = (value for value in found.get("text", ()) if value is not None)
         text = "".join(value if isinstance(value, str) else json_text(value) for value in said)
         message = {"role": "assistant", "content": text or None, "tool_calls": calls}
         return {"choices": [{"message": message}]}
+
+    def _with_ends(self, answer: ChatAnswer, documents: Sequence[Any]) -> ChatAnswer:
+        """The answer with the tools' answers to its calls and their status, as far as it has them."""
+        form = self._spec.answer
+        if isinstance(form, str) or "calls" not in form or not form.keys() & {"result", "status"}:
+            return answer
+        whole = self._found("calls", form["calls"], _without_snapshots(documents, form))
+        ends = [self._end(call, form) for call in self._listed(whole)]
+        ids = [f"call_{number}" for number in range(len(ends))]
+        calls = [
+            {**call, "id": id}
+            for id, call in zip(ids, answer.message.get("tool_calls") or (), strict=True)
+        ]
+        answers = tuple(
+            {"role": "tool", "tool_call_id": id, "content": content}
+            for id, (content, _) in zip(ids, ends, strict=True)
+        )
+        return structs.replace(
+            answer,
+            message={**answer.message, "tool_calls": calls},
+            answers=answers,
+            status=tuple(status for _, status in ends),
+        )
+
+    def _end(self, call: object, form: Mapping[str, str]) -> tuple[str | None, CallStatus | None]:
+        """The text of a call's answer, and its status."""
+        given = {
+            part: next(iter(self._found(part, form[part], [call])), MISSING)
+            for part in ("result", "status")
+            if part in form
+        }
+        result, word = (given.get(part, MISSING) for part in ("result", "status"))
+        content = None if result is MISSING else _text(result)
+        if isinstance(word, bool):
+            word = "ok" if word else "error"
+        if content is None and word in (MISSING, None):
+            return None, None
+        return content, status_in({} if word is MISSING else {"status": word}, content or "")
+
+    def _listed(self, found: Iterable[object]) -> list[Any]:
+        """The calls in lists of calls."""
+        return [call for each in found for call in self._list(each)]
 
     def _list(self, calls: object) -> list[Any]:
         if calls is None or isinstance(calls, list):
@@ -127,8 +169,8 @@ class DeployedClient(HttpClient):
             raise self._broken(f"a call of the answer has no name at {where}: {json_text(call, 200)}")
         given = self._found("arguments", answer.get("arguments", "/arguments?"), [call])
         arguments = given[0] if given else None
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        return {"id": None, "type": "function", "function": {"name": name, "arguments": text}}
+        function = {"name": name, "arguments": _text(arguments)}
+        return {"id": None, "type": "function", "function": function}
 
     def _found(self, part: str, pointer: str, documents: Sequence[Any]) -> list[Any]:
         """The values at a pointer. Raises ModelError if there is none, unless it ends with a `?`."""
@@ -169,14 +211,37 @@ def _extends(old: object, new: object) -> bool:
     return old is MISSING or old is None or old == new
 
 
-def _run(answer: ChatAnswer) -> ChatAnswer:
-    """The answer as a whole run: its calls, which nobody answers again, and then its text."""
+def _run(answer: ChatAnswer, *, sequential: bool) -> ChatAnswer:
+    """The answer as a whole run: its calls, which nobody answers again, and then its text.
+
+    With `sequential`, each call is in its own reply.
+    """
     message = dict(answer.message)
-    if not (message.get("tool_calls") and text_of(message)):
+    calls = message.get("tool_calls") or []
+    if not calls or not (text_of(message) or sequential):
         return structs.replace(answer, earlier=())
-    calls = {"role": "assistant", "content": None, "tool_calls": message.pop("tool_calls")}
-    # The last reply has the tokens and cost of both.
-    return structs.replace(answer, message=message, earlier=(ChatAnswer(calls, **answer.zeros),))
+    del message["tool_calls"]
+    steps = [slice(n, n + 1) for n in range(len(calls))] if sequential else [slice(None)]
+    if not text_of(message):  # the run ends with a call
+        message, last = {**message, "tool_calls": calls[steps[-1]]}, steps.pop()
+        kept = {"answers": answer.answers[last], "status": answer.status[last]}
+    else:
+        kept = {"answers": (), "status": ()}
+    # The last reply has the tokens and cost of all.
+    earlier = tuple(
+        ChatAnswer(
+            {"role": "assistant", "content": None, "tool_calls": calls[step]},
+            answers=answer.answers[step],
+            status=answer.status[step],
+            **answer.zeros,
+        )
+        for step in steps
+    )
+    return structs.replace(answer, message=message, earlier=earlier, **kept)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _last_text(messages: Sequence[Mapping[str, Any]], role: str) -> str | None:

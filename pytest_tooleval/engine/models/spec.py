@@ -48,7 +48,8 @@ class ModelSpec:
 
     For an agent at an address, `url` is the address, `headers` are the variables of its headers, and
     `request` is the template of what is sent. `answer` is the API whose format it answers in, or the
-    JSON Pointers of text and calls. `conversation` is the JSON Pointer of the conversation's id.
+    JSON Pointers of text and calls. `conversation` is the JSON Pointer of the conversation's id. With
+    `sequential`, each call is a reply of its own, made after the answer to the one before it.
     """
 
     label: str
@@ -59,6 +60,7 @@ class ModelSpec:
     request: Mapping[str, Any] = field(default_factory=dict)
     answer: str | Mapping[str, str] = ""
     conversation: str | None = None
+    sequential: bool = False
     api: str | None = None
     api_base: str | None = None
     api_key_env: str | None = None
@@ -155,7 +157,8 @@ class ModelSpec:
         queried again.
         """
         if self.url:
-            form = json.dumps([self.request, self.answer, self.conversation], sort_keys=True)
+            parts = [self.request, self.answer, self.conversation]
+            form = json.dumps([*parts, *([True] if self.sequential else ())], sort_keys=True)
             return f"url:{self.url}@{hashlib.sha256(form.encode()).hexdigest()[:12]}"
         if not self.callable:
             return self.model

@@ -26,12 +26,14 @@ _Pointer = Annotated[str, msgspec.Meta(pattern=r"^(/.*)?\??$")]
 
 
 class _Pointers(msgspec.Struct, forbid_unknown_fields=True):
-    """The places of text and calls in an agent's answer, and of name and arguments in a call."""
+    """The places of text and calls in an agent's answer, and of what a call has."""
 
     text: _Pointer | None = None
     calls: _Pointer | None = None
     name: _Required | None = None
     arguments: _Pointer | None = None
+    result: _Pointer | None = None
+    status: _Pointer | None = None
 
 
 class _Table(msgspec.Struct, forbid_unknown_fields=True):
@@ -44,6 +46,7 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     request: dict[str, Any] | None = None
     answer: Literal["chat", "responses", "messages"] | _Pointers | None = None
     conversation: _Pointer | None = None
+    sequential: bool | None = None
     api: Literal["openai", "litellm"] | None = None
     api_base: _Address | None = None
     api_key_env: _Variable | None = None
@@ -82,7 +85,7 @@ _EXPECTED = {
     "tool_prefix": 'expected the beginning of all tool names, such as "mcp__shop__"',
     "api_key_env": "expected the name of an environment variable, such as OPENAI_API_KEY",
 }
-_OF_AGENTS = ("headers", "request", "answer", "conversation")
+_OF_AGENTS = ("headers", "request", "answer", "conversation", "sequential")
 _FOR_AGENTS = frozenset(
     (
         *_OF_AGENTS, "url", "text_calls", "tool_prefix", "timeout", "max_concurrency",

@@ -124,6 +124,42 @@ async def test_calls_and_text_are_found(answer: Any, document: object, raw: byte
     assert "tool_calls" not in found.message
 
 
+ENDED = {**POINTERS, "result": "/output?", "status": "/state?"}
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "content"),
+    [
+        ({"output": {"n": 1}}, "ok", '{"n": 1}'),
+        ({"output": "Error: no", "state": "success"}, "ok", "Error: no"),
+        ({"output": {"error": "503"}}, "error", '{"error": "503"}'),
+        ({"output": "no", "state": "failed"}, "error", "no"),
+        ({"state": "denied"}, "refused", None),
+        ({"state": True}, "ok", None),
+        ({"state": False}, "error", None),
+        ({"state": "timeout", "output": None}, None, "null"),
+        ({}, None, None),
+    ],
+)
+async def test_how_calls_ended_is_read(end: Any, status: str | None, content: str | None) -> None:
+    found, calls = await read_by(ENDED, {"reply": "It rains.", "steps": [{**STEP, **end}]})
+    assert calls == CALLED
+    (called,) = found.earlier or ()
+    assert (called.status, [each["content"] for each in called.answers]) == ((status,), [content])
+
+
+@pytest.mark.parametrize("text", ["It rains.", None])
+async def test_each_step_can_be_a_reply_of_its_own(text: str | None) -> None:
+    steps = [{**STEP, "output": n} for n in range(3)]
+    document = {"reply": text, "steps": steps}
+    found, calls = await read_by(ENDED, document, sequential=True)
+    assert calls == CALLED * 3
+    told = [[each["content"] for each in reply.answers] for reply in found.replies]
+    assert told == [["0"], ["1"], ["2"], *([[]] if text else [])]
+    at_once, _ = await read_by(ENDED, document)
+    assert len(at_once.replies) == (2 if text else 1)
+
+
 async def test_the_request_and_its_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_AUTH", f"Bearer {KEY}")
     request = {"ask": ["$prompt", {"as": "json"}], "all": "$messages", "tools": "$tools"}
@@ -261,6 +297,7 @@ def test_a_table(tmp_path: Path) -> None:
     assert (spec.url, spec.headers) == ("https://shop.example/chat", {"Authorization": "SHOP_AUTH"})
     assert spec.identity.startswith("url:https://shop.example/chat@")
     assert spec.identity != read(tmp_path, answer='"chat"').identity
+    assert spec.identity != read(tmp_path, sequential="true").identity
 
 
 @pytest.mark.parametrize(
