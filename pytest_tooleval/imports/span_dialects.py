@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,11 +45,15 @@ _DEEPEST = 12  # parts of an attribute's name
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """The messages given to a model and its answer, as chat messages; `tools` are None if unknown."""
+    """The messages given to a model and its answer, as chat messages; `tools` are None if unknown.
+
+    `choice` is how to choose among them.
+    """
 
     given: list[Message]
     said: list[Message]
-    tools: list[Any] | None
+    tools: Sequence[Any] | None
+    choice: Any = None
 
 
 @dataclass(frozen=True, slots=True)

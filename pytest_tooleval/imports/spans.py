@@ -142,14 +142,14 @@ def _single(span: Mapping[str, Any], at: Problem) -> Span:
         as_text(context.get("trace_id") or context.get("traceId") or span.get("context.trace_id")),
         as_text(context.get("span_id") or context.get("spanId") or span.get("context.span_id")),
         as_text(span.get("parent_id") or above),
-        _instant(span.get("start_time") or span.get("startTime")),
-        _instant(span.get("end_time") or span.get("endTime")),
+        instant(span.get("start_time") or span.get("startTime")),
+        instant(span.get("end_time") or span.get("endTime")),
         dict(_flattened({**as_mapping(span.get("attributes")), **flat})),
         (said or "it failed") if code.endswith("ERROR") or status.get("code") in _FAILED else None,
     )
 
 
-def _instant(time: Any) -> int:
+def instant(time: Any) -> int:
     """Nanoseconds of a time as text, or as seconds and nanoseconds; 0 if it is none."""
     try:
         if isinstance(time, list):

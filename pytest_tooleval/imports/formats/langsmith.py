@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ...record.untrusted import as_list, as_mapping, objects_in
+from ...record.status import error_or_unknown, status_word
+from ...record.transcript import text_of
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversations
 from ..conversation import Item
-from ..format import Format, each_record
-from ..records import Record
-from .langchain import chat_message
+from ..format import Format, each_file
+from ..records import Record, UnusableError
+from ..span_dialects import ModelCall, ToolRun, arguments_text
+from ..spans import Span, instant
+from ..traces import CASE, joined
+from .langchain import chat_message, fields_of
+
+# Where LangSmith keeps the id of a conversation, in a run's metadata.
+_THREADS = ("session_id", "thread_id", "conversation_id")
 
 
 def _holds(value: Any) -> bool:
@@ -21,34 +30,118 @@ def _is_run(value: Any) -> bool:
     return isinstance(value, dict) and "run_type" in value and isinstance(value.get("inputs"), dict)
 
 
-def _read(record: Record) -> Iterator[Item]:
-    value = as_mapping(record.value)
+def _read(records: list[Record]) -> Iterator[Item]:
+    """The runs of models of each trace, joined to conversations."""
+    runs = [(record, run) for record in records for run in _runs(as_mapping(record.value))]
+    spans: list[Span] = []
+    calls: dict[Span, ModelCall] = {}
+    tools: list[tuple[str, ToolRun]] = []
+    for record, run in sorted(runs, key=lambda pair: instant(pair[1].get("start_time"))):
+        span = _span(record, run)
+        spans.append(span)
+        if run.get("run_type") == "tool":
+            tools.append((span.trace, _tool_run(span, run)))
+        try:
+            if run.get("run_type") == "llm":
+                calls.update(_answers(record, span, run))
+        except UnusableError as error:
+            yield record.problem(str(error))
+    yield from joined(spans, calls, tools)
+
+
+def _runs(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if "post" not in value:
-        yield from _of_run(record, value)
+        yield value
         return
     # As it is sent: the end of a run in another part than its beginning.
     ends = {each.get("id"): each for each in objects_in(value.get("patch"))}
     for run in objects_in(value["post"]):
-        yield from _of_run(record, {**run, **ends.get(run.get("id"), {})})
+        yield {**run, **ends.get(run.get("id"), {})}
 
 
-def _of_run(record: Record, run: Mapping[str, Any]) -> Iterator[Item]:
-    if run.get("run_type") != "llm":
-        return  # chains and tools: the calls of a model in them are runs of their own
-    given, answer = as_mapping(run.get("inputs")), as_mapping(run.get("outputs"))
+def _span(record: Record, run: Mapping[str, Any]) -> Span:
+    """A run as a span, with the attributes that OpenTelemetry has for them."""
+    id = as_text(run.get("id")) or f"{record.line}"
+    extra = as_mapping(run.get("extra"))
+    about = as_mapping(extra.get("metadata"))
+    asked = {**as_mapping(extra.get("invocation_params")), **as_mapping(run.get("inputs"))}
+    usage = _usage(run)
+    tool = run.get("name") if run.get("run_type") == "tool" else None
+    attributes = {
+        CASE: about.get(CASE),
+        "session.id": next(filter(None, (about.get(name) for name in _THREADS)), None),
+        "gen_ai.request.model": next(
+            filter(None, (as_text(asked.get(name)) for name in ("model", "model_name"))), None
+        ),
+        "gen_ai.tool.name": tool,
+        "gen_ai.usage.input_tokens": usage.get("input_tokens"),
+        "gen_ai.usage.output_tokens": usage.get("output_tokens"),
+        "operation.cost": run.get("total_cost"),
+    }
+    return Span(
+        record.problem(),
+        as_text(run.get("trace_id")) or id,
+        id,
+        as_text(run.get("parent_run_id")),
+        instant(run.get("start_time")),
+        instant(run.get("end_time")),
+        {name: value for name, value in attributes.items() if value is not None},
+        as_text(run.get("error")) or None,
+    )
+
+
+def _usage(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The tokens of a run, as in a message's `usage_metadata`."""
+    message = fields_of(_generation(as_mapping(run.get("outputs"))).get("message"))
+    given = {"input_tokens": run.get("prompt_tokens"), "output_tokens": run.get("completion_tokens")}
+    known = {name: value for name, value in given.items() if value is not None}
+    return {**as_mapping(message.get("usage_metadata")), **known}
+
+
+def _answers(record: Record, span: Span, run: Mapping[str, Any]) -> Iterator[tuple[Span, ModelCall]]:
+    """The call of a model in a run; with several answers, each of these."""
+    given = as_mapping(run.get("inputs"))
     asked = as_mapping(as_mapping(run.get("extra")).get("invocation_params"))
     messages = as_list(given.get("messages"))
     if len(messages) == 1 and isinstance(messages[0], list):  # of a batch of one
         messages = messages[0]
     made = {**asked, **given, "messages": [chat_message(each) for each in messages]}
-    yield from conversations(record, {**made, "response": _reply(answer)})
+    answer = _reply(as_mapping(run.get("outputs")))
+    has_none = answer is None
+    found = conversations(record, made if has_none else {**made, "response": answer})
+    for number, read in enumerate(found):
+        first = len(read.messages) if has_none else read.answers_from
+        call = ModelCall([*read.messages[:first]], [*read.messages[first:]], read.tools, read.choice)
+        yield replace(span) if number else span, call
 
 
-def _reply(answer: Any) -> Any:
+def _tool_run(span: Span, run: Mapping[str, Any]) -> ToolRun:
+    output = as_mapping(run.get("outputs")).get("output")
+    message = fields_of(output)
+    content = message.get("content", output)
+    status = status_word(message, text_of(message)) if message else None
+    if span.error is not None:
+        status = error_or_unknown(span.error)
+    return ToolRun(
+        span.start,
+        as_text(message.get("tool_call_id")) or None,
+        as_text(run.get("name")),
+        arguments_text(as_mapping(run.get("inputs")).get("input")),
+        content if isinstance(content, str) else None,
+        status,
+    )
+
+
+def _generation(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The first answer in LangChain's form; empty if it has another."""
     generations = as_list(answer.get("generations"))
     first = generations[0] if generations else None
-    first = first[0] if isinstance(first, list) and first else first
-    if not isinstance(first, dict):
+    return as_mapping(first[0] if isinstance(first, list) and first else first)
+
+
+def _reply(answer: Mapping[str, Any]) -> Any:
+    first = _generation(answer)
+    if not first:
         return answer or None
     ended = as_mapping(first.get("generation_info")).get("finish_reason")
     return {"choices": [{"message": chat_message(first.get("message")), "finish_reason": ended}]}
@@ -57,9 +150,9 @@ def _reply(answer: Any) -> Any:
 FORMAT = Format(
     title="LangSmith runs",
     recognised="`run_type` and `inputs`",
-    calls="of each call of a model",
+    calls="of each call of a model; the runs of a trace are one conversation",
     example="runs.jsonl",
     holds=_holds,
-    read=each_record(_read),
+    read=each_file(_read),
     over=("openai", "langchain"),
 )

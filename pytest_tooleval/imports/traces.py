@@ -1,0 +1,252 @@
+"""Traces of agents: the calls of models in them, joined to conversations.
+
+Each call of a model has the messages given to it, so a conversation is a chain of calls in which each is
+given all previous messages. Calls inside a tool, or inside another call of a model, belong to that.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..record.calls import is_number
+from ..record.status import StatusWord
+from ..record.transcript import SYSTEM_ROLES, Message, Usage, gist_of
+from .conversation import NO_NAME, Conversation
+from .span_dialects import ModelCall, ToolRun, arguments_text, first_of, is_tool
+from .spans import Span
+
+CASE = "tooleval.case"
+
+
+@dataclass(eq=False)
+class _Chain:
+    """A conversation so far. `case` is the span that names its case, `replies` are those of `spans`.
+
+    `around` are the spans around the last call, up to `case`.
+    """
+
+    first: Span
+    case: Span | None
+    messages: list[Message] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    replies: list[list[Message]] = field(default_factory=list)
+    around: list[Span] = field(default_factory=list)
+    tools: Sequence[Any] | None = None
+    choice: Any = None
+    key: int = 0
+
+
+def joined(
+    spans: Iterable[Span], calls: Mapping[Span, ModelCall], runs: Iterable[tuple[str, ToolRun]]
+) -> Iterator[Conversation]:
+    """The conversations of spans, in the order in which they began.
+
+    All are given in the order in which they began: the calls of models in some of the spans, and what
+    tools did, with their traces.
+    """
+    by_id = {(span.trace, span.id): span for span in spans}
+    tools = _ToolRuns(runs)
+    chains = _Chains()
+    for span, call in calls.items():
+        above = list(_above(span, by_id))
+        if not any(is_tool(each) or each in calls for each in above):
+            around = [span, *above]
+            case = next((each for each in around if CASE in each.attributes), None)
+            around = around[: around.index(case) + 1] if case else around
+            chains.add(span, call, case).around = around
+    for chain in chains.all:
+        yield _run(chain, tools)
+
+
+_Tool = tuple[str, str, str]  # the trace, the name, and the arguments, empty if unknown
+
+
+class _ToolRuns:
+    """What tools did in all traces, in the order in which they began."""
+
+    def __init__(self, runs: Iterable[tuple[str, ToolRun]]) -> None:
+        self._by_call: dict[tuple[str, str], ToolRun] = {}
+        self._others: dict[_Tool, list[ToolRun]] = {}
+        self._seen: dict[tuple[Span, _Tool], set[StatusWord | None]] = {}
+        for trace, run in runs:
+            if run.call is not None:
+                self._by_call[trace, run.call] = run
+            else:
+                self._others.setdefault((trace, run.name, run.arguments), []).append(run)
+
+    def of(self, trace: str, call: Message) -> ToolRun | None:
+        """The last run of a call that its span names."""
+        return self._by_call.get((trace, str(call["id"])))
+
+    def statuses(self, chain: _Chain) -> dict[str, StatusWord]:
+        """What became of the calls of a conversation, by their ids, where its tools say it."""
+        found: dict[str, StatusWord] = {}
+        following = [*chain.spans[1:], None]
+        for span, replies, then in zip(chain.spans, chain.replies, following, strict=True):
+            for call in (each for reply in replies for each in reply.get("tool_calls") or ()):
+                run = self.of(span.trace, call)
+                status = run.status if run else self._between(span, then, call["function"])
+                if status is not None:
+                    found[str(call["id"])] = status
+        return found
+
+    def _between(self, span: Span, then: Span | None, function: Mapping[str, Any]) -> StatusWord | None:
+        """What became of a call, by the runs between this call of the model and the next."""
+        name, made = str(function["name"]), arguments_text(function["arguments"])
+        keys = {(span.trace, name, made), (span.trace, name, "")}
+        for key in keys:
+            if (span, key) not in self._seen:
+                runs = self._others.get(key, [])
+                first = bisect_left(runs, span.start, key=_start)
+                after = bisect_left(runs, then.start, key=_start) if then else len(runs)
+                self._seen[span, key] = {run.status for run in runs[first:after]}
+        same = set.union(*(self._seen[span, key] for key in keys))
+        if len(same) > 1:
+            return "unknown"
+        return next(iter(same), None)
+
+
+def _start(run: ToolRun) -> int:
+    return run.start
+
+
+def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
+    """The spans around a span, the nearest first. Hostile spans may form a circle."""
+    seen = {span.id}
+    while (above := by_id.get((span.trace, span.parent))) is not None and above.id not in seen:
+        seen.add(above.id)
+        yield above
+        span = above
+
+
+class _Chains:
+    """All conversations so far, which calls are matched to by their messages."""
+
+    def __init__(self) -> None:
+        self.all: list[_Chain] = []
+        self._by_key: dict[int, list[_Chain]] = {}
+        self._by_call: dict[tuple[str, object], _Chain] = {}
+
+    def add(self, span: Span, call: ModelCall, case: Span | None) -> _Chain:
+        """Continue the conversation given to the model, or begin a new one."""
+        given = call.given
+        chain = self._given(span, given, case)
+        if chain is None:
+            ids = (each.get("tool_call_id") for each in given if each["role"] == "tool")
+            chain = next((c for id in ids if (c := self._by_call.get((span.trace, id)))), None)
+            if chain is not None:  # earlier messages are stored by the provider, or were cut off
+                last = max(
+                    (n for n, each in enumerate(given) if each["role"] == "assistant"), default=-1
+                )
+                new = (each for each in given[last + 1 :] if each["role"] not in SYSTEM_ROLES)
+                given = [*chain.messages, *new]
+        if chain is None:
+            chain = _Chain(span, case)
+            self.all.append(chain)
+        else:
+            self._by_key[chain.key].remove(chain)
+        chain.messages = [*given, *call.said]
+        chain.spans.append(span)
+        chain.replies.append(call.said)
+        if call.tools is not None:
+            chain.tools, chain.choice = call.tools, call.choice
+        *_, chain.key = [0, *_keys(chain.messages)]
+        self._by_key.setdefault(chain.key, []).append(chain)
+        for made in chain.messages[-1].get("tool_calls") or ():
+            self._by_call[span.trace, made["id"]] = chain
+        return chain
+
+    def _given(self, span: Span, messages: list[Message], case: Span | None) -> _Chain | None:
+        for key in reversed(list(_keys(messages))):
+            same = [chain for chain in self._by_key.get(key, ()) if _may_go_on(chain, span, case)]
+            if same:
+                return max(same, key=lambda c: (c.case is case, c.spans[-1].trace == span.trace))
+        return None
+
+
+def _may_go_on(chain: _Chain, span: Span, case: Span | None) -> bool:
+    """Whether a call may continue a conversation; another trial may have the same messages."""
+    if chain.case and case and chain.case.attributes[CASE] != case.attributes[CASE]:
+        return False
+    last = chain.spans[-1]
+    if last.trace == span.trace:
+        return True
+    ids = {str(first_of(each.attributes, *_IDS)) for each in (last, span)}
+    return len(ids) == 1 and _model(last) == _model(span) and last.error is None
+
+
+def _keys(messages: list[Message]) -> Iterator[int]:
+    """A key for each prefix of a conversation, ignoring system prompts."""
+    key = 0
+    for message in messages:
+        if message["role"] not in SYSTEM_ROLES:
+            key = hash((key, repr(gist_of(message))))
+        yield key
+
+
+_IDS = ("gen_ai.conversation.id", "session.id")
+_MODELS = ("gen_ai.request.model", "llm.model_name", "gen_ai.response.model")
+_INPUT = ("gen_ai.usage.input_tokens", "llm.token_count.prompt", "gen_ai.usage.prompt_tokens")
+_OUTPUT = ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens")
+_COST = ("operation.cost", "llm.cost.total")
+
+
+def _model(span: Span) -> str:
+    return str(first_of(span.attributes, *_MODELS) or NO_NAME)
+
+
+def _run(chain: _Chain, runs: _ToolRuns) -> Conversation:
+    last = chain.spans[-1]
+    messages = list(chain.messages)
+    for call in messages[-1].get("tool_calls") or ():
+        run = runs.of(last.trace, call)
+        if run is not None and run.answer is not None:
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": run.answer})
+    statuses = runs.statuses(chain)
+    messages = [_with_status(each, statuses) for each in messages]
+    served = first_of(last.attributes, "gen_ai.response.model")
+    return Conversation(
+        chain.first.at,
+        messages,
+        case=str(chain.case.attributes[CASE]) if chain.case else "",
+        id=str(first_of(chain.first.attributes, *_IDS) or ""),
+        model=_model(chain.first),
+        usage=Usage(
+            prompt_tokens=None if (tokens := _sum(chain, _INPUT)) is None else int(tokens),
+            completion_tokens=None if (tokens := _sum(chain, _OUTPUT)) is None else int(tokens),
+            cost_usd=_sum(chain, _COST),
+            latency_s=sum(max(span.end - span.start, 0) for span in chain.spans) / 1e9,
+            served_model=served if isinstance(served, str) else None,
+        ),
+        tools=chain.tools,
+        choice=chain.choice,
+        error=_broke_off(chain),
+        group=f"{chain.case.trace}/{chain.case.id}" if chain.case else "",
+    )
+
+
+def _with_status(message: Message, statuses: Mapping[str, StatusWord]) -> Message:
+    status = statuses.get(str(message.get("tool_call_id"))) if message["role"] == "tool" else None
+    return message if status is None else {**message, "status": status}
+
+
+def _broke_off(chain: _Chain) -> str:
+    last, *around = chain.around
+    reason = last.error
+    if reason is None and chain.messages[-1]["role"] != "assistant":
+        reason = "no answer is recorded"
+    if reason is not None:
+        return f"the last call of the model failed: {reason}"
+    # The failed call may have no messages, and so belong to no chain.
+    failed = next((each.error for each in around if each.error is not None), None)
+    return f"a span around the run failed: {failed}" if failed is not None else ""
+
+
+def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:
+    """The sum over all calls; None if one is unknown or negative."""
+    found = [first_of(span.attributes, *names) for span in chain.spans]
+    numbers = [each for each in found if is_number(each) and each >= 0]
+    return sum(numbers) if len(numbers) == len(found) else None
