@@ -103,6 +103,35 @@ def seconds_text(value: float, limits: Iterable[float] = ()) -> str:
     return f"{count_text(int(value // 60))} min {int(value % 60)} s"
 
 
+def number_text(value: float, limits: Iterable[float] = ()) -> str:
+    """Return a number that is no score: `1,000,001`, `2.5`, with more digits near a limit."""
+    return _grouped(_apart(value, 2, limits))
+
+
+def given_text(value: float) -> str:
+    """Return a number as it was given: `0.9`, `1,000,000`."""
+    return _grouped(format(Decimal(repr(float(value))), "f"))
+
+
+def _grouped(text: str) -> str:
+    whole, _, decimals = text.partition(".")
+    kept = decimals.rstrip("0")
+    return f"{int(whole):,}" + (f".{kept}" if kept else "")
+
+
+def amount_text(name: str, value: float, limits: Iterable[float] = ()) -> str:
+    """Return an amount of `AMOUNTS`: `1,000,001`, `$0.0123`, `1.20 s`."""
+    if name == "cost_usd":
+        return usd_text(value, limits)
+    return seconds_text(value, limits) if name == "latency_s" else number_text(value, limits)
+
+
+def most_text(name: str, most: float) -> str:
+    """Return the limit of an amount as it was given: `1,000,000`, `$0.01`, `2 s`."""
+    sign, unit = "$" if name == "cost_usd" else "", " s" if name == "latency_s" else ""
+    return f"{sign}{given_text(most)}{unit}"
+
+
 def count_text(value: float) -> str:
     """Return a number of things: `1,234`."""
     return f"{value:,.0f}"

@@ -9,6 +9,7 @@ import click
 
 from ..engine.exchange.chat import ChatRequest
 from ..engine.models.names import resolve_models
+from ..engine.models.spec import ModelSpec
 from ..engine.models.table_checks import spec_from_table
 from ..engine.tools.features import FEATURES, features_of, wanted_by
 from ..engine.tools.schemas import rules_of
@@ -62,7 +63,9 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     from ..suite.load import load_document
 
     project = Project.around()
-    files, for_vertex = suite_files(paths), _has_vertex(project)
+    files, specs = suite_files(paths), _configured(project)
+    for_vertex = any("Vertex AI" in rules_of(spec) for spec in specs)
+    without_agents = bool(specs) and not any(spec.is_agent for spec in specs)
     suites = cases = problems = warnings = 0
     for file in files:
         try:
@@ -81,7 +84,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         if not file.name.endswith(SUITE_ENDING):
             warnings += 1
             click.echo(printable(f"{file}:1:1: warning: pytest collects only files named {_PATTERN}"))
-        found = lint_suite(suite, document, for_vertex=for_vertex)
+        found = lint_suite(suite, document, for_vertex=for_vertex, without_agents=without_agents)
         found += document.problems(hidden_changes(suite), limit=None)
         warnings += len(found)
         for warning in found:
@@ -96,13 +99,13 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
         raise SystemExit(1)
 
 
-def _has_vertex(project: Project) -> bool:
-    """True if a configured model is one on Vertex AI, which hides parts of schemas."""
+def _configured(project: Project) -> list[ModelSpec]:
+    """The configured models. Vertex AI hides parts of schemas, and agents answer their own calls."""
     try:
         tables = project.tables()
-        return any("Vertex AI" in rules_of(spec_from_table(name, tables)) for name in tables.tables)
+        return [spec_from_table(name, tables) for name in tables.tables]
     except ConfigError:  # of no concern to suites that ask nothing special of a model
-        return False
+        return []
 
 
 def _features(suite: Suite, project: Project) -> str:

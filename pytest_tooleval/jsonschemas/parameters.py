@@ -100,6 +100,12 @@ def described(schema: Mapping[str, Any]) -> list[str]:
     return _described(_in_place(schema))
 
 
+def takes_null(schema: Mapping[str, Any], name: str) -> bool:
+    """True if a parameter's own schema says that it may be null."""
+    parts = [part for inner in _members(_in_place(schema), name) for part in _in_place(inner, schema)]
+    return any("null" in (as_list(part.get("type")) or [part.get("type")]) for part in parts)
+
+
 def taken(schema: Mapping[str, Any]) -> set[str] | None:
     """Return the parameters that a tool with this schema takes; None if it takes any."""
     parts = _in_place(schema)

@@ -57,6 +57,11 @@ def _problem(key: str, value: Any) -> str | None:
     return next((problem for problem in problems if problem is not None), None)
 
 
+def is_keyword(key: str) -> bool:
+    """True for a keyword of JSON Schema, also an annotation (`x-...`)."""
+    return key in _KNOWN or key.startswith("x-")
+
+
 def unknown_keywords(schema: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the unknown keywords of a schema, subschemas apart, each with the one probably meant."""
     found = ((key, nearest(key, _KNOWN)) for key in schema if key not in _KNOWN)

@@ -19,6 +19,7 @@ from .numerals import figures
 class _Text(Matcher):
     expected = "a non-empty string"
     operand = {"type": "string", "minLength": 1}
+    types = ("string",)
 
     def takes(self, operand: Any) -> bool:
         return isinstance(operand, str) and operand != ""
@@ -51,6 +52,7 @@ class Regex(_Text):
 @matcher
 class Contains(Matcher):
     key = "$contains"
+    types = ("string", "array")
     title = "contains"
     example = '"x"'
     says = (
@@ -152,6 +154,7 @@ def _similarity(expected: str, actual: str) -> float:
 @matcher
 class Unordered(Matcher):
     key = "$unordered"
+    types = ("array",)
     title = "has the items, in any order (list)"
     example = "[a, b]"
     says = "a list of exactly these values or matchers, in any order"

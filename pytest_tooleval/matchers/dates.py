@@ -60,6 +60,7 @@ def _datetime() -> Callable[[str], datetime]:
 
 @matcher
 class Date(Matcher):
+    types = ("string",)
     """Matches dates and times; a date-time is on the day that its text names, whatever its zone."""
 
     key = "$date"

@@ -37,6 +37,8 @@ class Matcher(ABC):
     """Whether the operand is an expected value or a list of them."""
     is_choice: bool = False
     """Whether any one of the values that it has `named` is right."""
+    types: tuple[str, ...] = ()
+    """The JSON Schema types of the values that can match; empty: any."""
     absence: Literal["may", "must"] | None = None
     """Whether the key may or must be absent."""
 

@@ -21,6 +21,7 @@ class Bound(Matcher):
     example = "1"
     expected = "a finite number"
     operand = {"type": "number"}
+    types = ("number", "integer")
 
     def __init__(self, key: str, words: str, holds: Callable[[Number, Number], bool]) -> None:
         self.key = key
@@ -59,6 +60,7 @@ MATCHERS.update({bound.key: bound for bound in _BOUNDS})
 @matcher
 class Approx(Matcher):
     key = "$approx"
+    types = ("number", "integer")
     title = "is about"
     example = '{"value": 3.14, "abs": 0.01}'
     says = 'a number within that distance; `"rel": 0.01` allows 1 % of the value'

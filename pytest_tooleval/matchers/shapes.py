@@ -23,6 +23,7 @@ class Len(Matcher):
     """Matches lengths; `é` counts once, whatever its code points."""
 
     key = "$len"
+    types = ("string", "array", "object")
     title = "has the length"
     example = "2"
     says = (

@@ -48,7 +48,7 @@ class CaseSession(Observer):
         self.transcripts = None if given is None else GivenTranscripts(given)
         # In an xdist worker: the items that come next.
         self._next: list[pytest.Item] = []
-        self._warnings = SuiteWarnings(run.settings.asking.overrides)
+        self._warnings = SuiteWarnings(run.settings.asking)
         run.observers.add(self)
 
     @cached_property

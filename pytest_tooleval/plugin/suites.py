@@ -26,7 +26,7 @@ from ..suite.case import TestCase
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.load import load_suite
 from ..suite.model import Suite
-from ..suite.overrides import ChoiceWord, Overrides
+from ..suite.overrides import ChoiceWord
 from ..suite.resolved import resolve
 from ..suite.source import SuiteSource, decode_bytes, read_document
 from ..text import printable
@@ -36,6 +36,13 @@ from .settings import config_tables
 NO_MODEL = ModelSpec("")
 
 
+class _About(NamedTuple):
+    """What warnings know of a run."""
+
+    tool_choice: ChoiceWord | None
+    without_agents: bool
+
+
 class SuiteWarnings:
     """Warns about the same problems as `tooleval validate`.
 
@@ -43,8 +50,11 @@ class SuiteWarnings:
     calls, at that case, if no other has said the same.
     """
 
-    def __init__(self, overrides: Overrides) -> None:
-        self._tool_choice = overrides.tool_choice
+    def __init__(self, asking: Asking) -> None:
+        self._about = _About(
+            asking.overrides.tool_choice,
+            asking.transcripts is None and not any(spec.is_agent for spec in asking.models),
+        )
         self._problems: dict[Path, list[Problem]] = {}
         self._said: set[tuple[Path, str]] = set()
 
@@ -52,7 +62,7 @@ class SuiteWarnings:
         """Called before the case with this id runs. Warn if a problem concerns it or the suite."""
         problems = self._problems.get(path)
         if problems is None:
-            problems = self._problems[path] = _problems(path, suite, self._tool_choice)
+            problems = self._problems[path] = _problems(path, suite, self._about)
         own = next((each for each in problems if _concerns(each, suite, id)), None)
         if own is not None:
             self._problems[path] = []
@@ -79,12 +89,13 @@ def _concerns(problem: Problem, suite: Suite, id: str) -> bool:
     return found is None or any(case.id == id for case in suite.at_place(int(found[1])))
 
 
-def _problems(path: Path, suite: Suite, tool_choice: ChoiceWord | None) -> list[Problem]:
+def _problems(path: Path, suite: Suite, about: _About) -> list[Problem]:
     from ..suite.lint import lint_suite
 
-    if not lint_suite(suite, tool_choice=tool_choice):
+    given = about._asdict()
+    if not lint_suite(suite, **given):
         return []
-    return lint_suite(suite, _document(path), tool_choice=tool_choice)
+    return lint_suite(suite, _document(path), **given)
 
 
 def _rehearsed(path: Path, suite: Suite, id: str) -> list[Problem]:

@@ -110,6 +110,9 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     ]
     newly_broken_p_adjusted: Annotated[float | None, doc("The same after Holm's correction.")]
     newly_broken_failed: Annotated[bool, doc("Whether the newly broken cases fail the run.")]
+    newly_broken_clusters: Annotated[
+        int, doc("Newly broken cases, where the rows of one parametrize count once.", ge=0)
+    ] = 0
     worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, newly broken ones first.")]
     better: Annotated[tuple[Moved, ...], doc("Cases that got better.")]
     message: Annotated[str, doc("The verdict in one line; empty if no case was compared.")] = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import ScoringError
-from ..figures import TOLERANCE, limit_text, score_text
+from ..figures import TOLERANCE, amount_text, limit_text, most_text, score_text
 from .metrics import NEVER_DECISIVE, PENALTIES
 
 
@@ -55,7 +55,9 @@ def over_limit(spent: Mapping[str, float | None], limits: Mapping[str, float]) -
         if value is None:
             raise ScoringError(f"{name}: {_UNKNOWN[name]}, so this limit cannot be checked")
         if value > most * (1 + TOLERANCE):
-            return f"{name}: {value:g}, at most {most:g} allowed"
+            amount = name.removeprefix("max_")
+            shown, allowed = amount_text(amount, value, [most]), most_text(amount, most)
+            return f"{name}: {shown}, at most {allowed} allowed"
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
-from ..figures import usd_text
+from ..figures import most_text, usd_text
 from ..record.dialects import options_for
 from ..record.document import RowsDocument
 from ..record.run import Run, Spent, is_other
@@ -111,7 +111,8 @@ def _above_the_limit(run: Run) -> Iterator[str]:
     spent = sum(each.usd for each in run.spent.values())
     if spent > most + _LEAST_USD / 100:
         yield (
-            f"spent {usd_text(spent)}, more than the ${most:g} allowed by --tooleval-max-cost, because "
+            f"spent {usd_text(spent)}, more than the {most_text('cost_usd', most)} allowed by "
+            "--tooleval-max-cost, because "
             "requests in flight cost more than was reserved; known prices and max_tokens prevent that"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ..explain import listing
+from ..figures import given_text
 from ..record.metrics import LIMITS
 from ..settings.parts import Settings
 from ..text import near
@@ -16,12 +17,14 @@ def unknown_metric(settings: Settings, known: Collection[str]) -> str:
     """The problem with a metric that an option names; empty if there is none."""
     derived = [PASS_RATE, "pass@K", "pass^K"]
     asked = [
-        (f"threshold={name}={'null' if value is None else f'{value:g}'}", name, [*known, *LIMITS])
+        (f"threshold={name}={'null' if value is None else given_text(value)}", name, [*known, *LIMITS])
         for name, value in (settings.asking.overrides.thresholds or {}).items()
     ]
     for rule in settings.judging.gates.fail_under:
         if not rule.is_derived:
-            asked.append((f"fail-under={rule.metric}={rule.needed:g}", rule.metric, [*known, *derived]))
+            asked.append(
+                (f"fail-under={rule.metric}={given_text(rule.needed)}", rule.metric, [*known, *derived])
+            )
     for option, metric, names in asked:
         if metric not in names:
             hint = near(metric, names) or f"; expected one of {', '.join(sorted(names))}"

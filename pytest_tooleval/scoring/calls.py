@@ -115,7 +115,7 @@ class Calls:
         if not accepts(expected.tools, call.name, self._case):
             return None
         try:
-            share = share_of(expected.params, call, self._rules)
+            share = share_of(self._case, expected.params, call)
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
         if not expected.has_end or not self._ended:
@@ -213,7 +213,7 @@ class Calls:
         lines: list[Line] = []
         for i in self._scored:
             params, call, place = self._expected[i].params, self._paired(i), f"call {i + 1}"
-            lines += check_arguments(params or {}, call, self._rules, place)
+            lines += check_arguments(self._case, params or {}, call, place)
             j = self._pairing.pairs.get(i)
             made = self._ended[j] if self._ended and j is not None else None
             lines += end_lines(self._expected[i], made, self._rules, place)

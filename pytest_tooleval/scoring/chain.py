@@ -23,7 +23,6 @@ from itertools import groupby
 from msgspec import structs
 
 from ..jsonschemas.exact import frozen
-from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.made import made_in
 from ..record.results import Check, FailureCategory
@@ -181,7 +180,7 @@ class _Chain:
         expected = self._case.expected.expected_params
         if expected is None and not self.malformed:
             return "arguments are not scored", ()
-        lines = check_arguments(expected or {}, self._call, MODES[self._case.param_scoring])
+        lines = check_arguments(self._case, expected or {}, self._call)
         of = "arguments of the completing call" if self._call else "the chain has no completing call"
         return of, lines
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ..errors import CannotCompare
-from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import FailureCategory
 from ..suite.case import ResolvedCase
@@ -43,7 +42,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
 
 def _share(case: ResolvedCase, call: ToolCall) -> Share | None:
     try:
-        return share_of(case.expected.expected_params, call, MODES[case.param_scoring])
+        return share_of(case, case.expected.expected_params, call)
     except CannotCompare as error:
         raise error.within("expected_params") from None
 
@@ -99,7 +98,7 @@ class OneCall:
         expected = self._case.expected.expected_params
         if expected is None and self._share is None:
             return "expected_params is not given: arguments are not scored", ()
-        lines = check_arguments(expected or {}, self._call, MODES[self._case.param_scoring])
+        lines = check_arguments(self._case, expected or {}, self._call)
         return _counted(self._share or NO_CALL, self._call), lines
 
     def _explain_overall(self) -> Explained:

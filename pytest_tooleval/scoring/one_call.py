@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare, ScoringError
+from ..jsonschemas.parameters import takes_null
 from ..matchers.compare import matches, reason, with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, Mode, ParamScoring
@@ -96,11 +97,23 @@ NOT_AN_OBJECT = Share(0, 1, "invalid_arguments")
 NO_CALL = Share(0, 1, "missing_call")
 
 
-def share_of(expected: Mapping[str, Any] | None, call: ToolCall, rules: Mode) -> Share | None:
+def share_of(case: ResolvedCase, expected: Mapping[str, Any] | None, call: ToolCall) -> Share | None:
     """Return the share of expected arguments that a call got right; None if they are not scored."""
     if expected is None:
         return NOT_AN_OBJECT if call.arguments is None else None
-    return compare(expected, call.arguments, rules)
+    return compare(expected, _given(case, expected, call), MODES[case.param_scoring])
+
+
+def _given(case: ResolvedCase, expected: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] | None:
+    """Return the arguments without the nulls by which strict tools leave out what may be absent."""
+    arguments = call.arguments or {}
+    absent = (name for name, value in arguments.items() if value is None)
+    nulls = [name for name in absent if is_optional(expected.get(name))]
+    tool = find_tool(case, call.name) if nulls else None
+    if tool is None:
+        return call.arguments
+    left_out = [name for name in nulls if takes_null(tool.parameters, name)]
+    return {name: value for name, value in arguments.items() if name not in left_out}
 
 
 def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Mode) -> Share:
@@ -150,9 +163,10 @@ def shown_arguments(call: ToolCall) -> str:
 
 
 def check_arguments(
-    expected: Mapping[str, Any], call: ToolCall | None, rules: Mode, place: str = ""
+    case: ResolvedCase, expected: Mapping[str, Any], call: ToolCall | None, place: str = ""
 ) -> list[Line]:
     """Return a line per expected argument and, under `bfcl`, per unexpected argument."""
+    rules = MODES[case.param_scoring]
 
     def line(name: str, got: str, why: str, says: str = EXPECTED_GOT, right: bool = False) -> Line:
         wanted = json_text(expected[name], MOST_SHOWN) if name in expected else ABSENT
@@ -164,7 +178,7 @@ def check_arguments(
             for name, value in expected.items()
             if not is_optional(value)
         ]
-    arguments: Mapping[str, Any] | None = call.arguments
+    arguments = _given(case, expected, call)
     if arguments is None:
         got, why = shown_arguments(call), call.why_malformed
         wanted = json_text(expected, MOST_SHOWN) if expected else "a JSON object"

@@ -18,12 +18,17 @@ _OF_CASES = (
     expectations.impossible_warnings,
     thresholds.threshold_warnings,
     cases.tag_warnings,
+    cases.placeholder_warnings,
+    cases.reason_warnings,
     schemas.params_warnings,
 )
 _OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
     "calls": (),
     "chain": (chain.length_warnings, chain.mock_warnings),
-    "conversation": (conversation.silent_match_warnings,),
+    "conversation": (
+        conversation.silent_match_warnings,
+        schemas.case_world_warnings,
+    ),
 }
 
 
@@ -33,15 +38,20 @@ def lint_suite(
     *,
     for_vertex: bool = False,
     tool_choice: Choice | None = None,
+    without_agents: bool = False,
 ) -> list[Problem]:
     """Return warnings in file order; what only models on Vertex AI lack is for those who use one.
 
-    `tool_choice` is the command line's.
+    `tool_choice` is the command line's. `without_agents`: only plain models are asked, which answer no
+    calls themselves.
 
     With the `document` from `load_document`, each warning has its exact place. Without it, the path is
     empty, the line is that of the case (1 for fields of the suite), and the column is 1.
     """
-    findings = [*_findings(suite, tool_choice), *(schemas.vertex_warnings(suite) if for_vertex else ())]
+    findings = [
+        *_findings(suite, tool_choice, without_agents),
+        *(schemas.vertex_warnings(suite) if for_vertex else ()),
+    ]
     if document is not None:
         document.places = list(suite._places) or None
         return document.problems(findings, limit=None)
@@ -55,7 +65,7 @@ def lint_suite(
     return sorted(placed, key=lambda problem: problem.line)
 
 
-def _findings(suite: Suite, tool_choice: Choice | None) -> Findings:
+def _findings(suite: Suite, tool_choice: Choice | None, without_agents: bool) -> Findings:
     if not suite.test_cases:
         yield Finding(("test_cases",), "no cases: this suite tests nothing")
     for place, variable in suite._key_places:
@@ -78,5 +88,7 @@ def _findings(suite: Suite, tool_choice: Choice | None) -> Findings:
         yield from policies.pointer_warnings(scope.case.policies, scope.at, scope.tools)
         yield from features.feature_warnings(scope.case.tools or (), scope.at)
         yield from expectations.forced_warnings(scope, tool_choice)
+        if without_agents and scope.case.kind == "conversation":
+            yield from conversation.answer_warnings(scope)
         for warnings in (*_OF_CASES, *_OF_KINDS[scope.case.kind]):
             yield from warnings(scope)

@@ -207,4 +207,5 @@ def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
     if target is None or case.kind != "conversation":
         return None
     args = suite.world_args if case.world_args is None else case.world_args
-    return WorldSpec(target, suite._folder, args or {}, suite._memory)
+    exact = suite.exact_state if case.exact_state is None else case.exact_state
+    return WorldSpec(target, suite._folder, args or {}, suite._memory, bool(exact))

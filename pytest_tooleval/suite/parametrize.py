@@ -122,7 +122,7 @@ def _number(text: str) -> Any:
 class _Filling:
     """Puts the values of one row, and the moment `now`, in the place of placeholders.
 
-    Without `columns`, only `now` means anything.
+    Without `columns`, only `now` means anything, and any other name is a mistake.
     """
 
     def __init__(
@@ -177,14 +177,16 @@ class _Filling:
         if name in self._values:
             self.used.add(name)
             return self._values[name]
-        if self._columns is not None:
-            self._findings.append(Finding(at, self._unknown(name)))
+        self._findings.append(Finding(at, self._unknown(name)))
         return token
 
     def _unknown(self, name: str) -> str:
         if name.partition(":")[0].strip() == NOW:
             return 'no date is set for {{now}}; add "now" to the case or the suite'
-        near = nearest(name, self._columns or ())
-        known = listing(self._columns or ())
+        if self._columns is None:
+            only = f'{{{{{name}}}}} has no value: the case has "now", but no "parametrize"'
+            return f"{only}; for two braces as they are, write four"
+        near = nearest(name, self._columns)
+        known = listing(self._columns)
         hint = f", did you mean {{{{{near}}}}}?" if near else f"; there is {known}"
         return f"there is no column {show(name)}{hint}; for two braces as they are, write four"

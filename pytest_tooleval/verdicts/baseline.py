@@ -44,7 +44,7 @@ from .paired import ALPHA, Limits, PairedCase, PairedMetric, metrics_of, moved
 from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
 from .sides import FindSuite, Rescored, Side
-from .statistics import clusters_of, holm, newly_broken_test
+from .statistics import clusters_of, holm, is_newly_broken, newly_broken_test
 from .summary import SCORED
 from .words import strict_text
 
@@ -327,6 +327,7 @@ def _result(
         newly_broken_p=model.newly_broken_p,
         newly_broken_p_adjusted=broken_p,
         newly_broken_failed=broken_failed,
+        newly_broken_clusters=len({c.cluster for c in model.cases if is_newly_broken(c.counts)}),
         worse=worse,
         better=better,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from ..figures import p_text, points_text, score_text
+from ..figures import TOLERANCE, p_text, points_text, score_text
 from ..record.comparison import ComparedCases, ComparedMetric, ComparedModel, Incomparable
 from ..text import counted, first_few, shown
 from .pairing import Pairing
@@ -103,7 +103,9 @@ def _worse(model: ComparedModel) -> Iterator[str]:
     if broken:
         p = _chance(model.newly_broken_p_adjusted) if model.newly_broken_failed else ""
         what = shown(broken[0].case) if len(broken) == 1 else f"{len(broken)} cases"
-        yield f"{what} newly broken{p}"
+        clusters = model.newly_broken_clusters
+        once = f" (rows of one parametrize count once: as {clusters})" if clusters < len(broken) else ""
+        yield f"{what} newly broken{p}{once}"
     if others:
         yield f"{counted(others, 'case')} worse"
     dropped = [row for row in model.metrics if row.verdict == "failed"]
@@ -118,8 +120,10 @@ def _worse(model: ComparedModel) -> Iterator[str]:
 
 
 def _means(row: ComparedMetric) -> str:
-    """Both means, with as many decimals as needed to show the drop."""
-    return f"{score_text(row.old, [row.new])} -> {score_text(row.new, [row.old])}"
+    """Both means, with as many decimals as needed to show a drop."""
+    differs = abs(row.old - row.new) > TOLERANCE
+    old, new = ([row.old], [row.new]) if differs else ((), ())
+    return f"{score_text(row.old, new)} -> {score_text(row.new, old)}"
 
 
 def _more(model: ComparedModel) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from ..figures import TOLERANCE, limit_text, score_text, seconds_text, usd_text
+from ..figures import TOLERANCE, amount_text, given_text, limit_text, most_text, score_text
 from ..record.gates import Gate, Verdict
 from ..record.metrics import RATES
 from ..record.results import CaseRow
@@ -104,7 +104,7 @@ def _judge(
     if not groups:
         scope = rule.scope.name
         what = f"{scope} {rule.name}" if rule.name else f"any {scope}"
-        needs = "" if rule.over else f", needs {rule.needed:g}"
+        needs = "" if rule.over else f", needs {given_text(rule.needed)}"
         found = _Found("failed", f"no case of {what} was evaluated{needs}")
         return [_gate(rule, found, rule.needed)]
     files = {(name, file) for _, name, file in groups}
@@ -226,7 +226,7 @@ def _unanswered(
 def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) -> _Found:
     """Judge the number of cases of which something is true."""
     most = _most_errors(rule, len(cases))
-    shown = f"{100 * rule.needed:g}%" if rule.share else str(most)
+    shown = f"{given_text(round(100 * rule.needed, 9))}%" if rule.share else str(most)
     return _Found(
         "passed" if count <= most else "failed",
         f"{count} of {counted(len(cases), 'case')} {what}, {shown} allowed",
@@ -248,21 +248,10 @@ def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Found:
     else:
         mean = sum(known) / len(known)
         passed = mean <= rule.needed * (1 + TOLERANCE)
-        text = f"{_amount(rule, mean)} on average over {counted(len(known), 'trial')}"
-    text = f"{text}, at most {_allowed(rule)} allowed"
+        shown = amount_text(rule.metric, mean, [rule.needed])
+        text = f"{shown} on average over {counted(len(known), 'trial')}"
+    text = f"{text}, at most {most_text(rule.metric, rule.needed)} allowed"
     return _Found("passed" if passed else "failed", text, mean, cases=len(spent))
-
-
-def _allowed(rule: Rule) -> str:
-    """The limit as it was given."""
-    before = "$" if rule.metric == "cost_usd" else ""
-    return f"{before}{rule.needed:g}{' s' if rule.metric == 'latency_s' else ''}"
-
-
-def _amount(rule: Rule, value: float) -> str:
-    if rule.metric == "cost_usd":
-        return usd_text(value, [rule.needed])
-    return seconds_text(value, [rule.needed]) if rule.metric == "latency_s" else f"{value:.4g}"
 
 
 def _judge_mean(

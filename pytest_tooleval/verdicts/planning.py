@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..figures import TOLERANCE
+from ..figures import TOLERANCE, given_text
 from ..record.results import CaseRow
 from ..text import counted
 from .rules import MODEL, PASS_RATE, Rule, groups_of
@@ -215,7 +215,7 @@ def power_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: flo
         found: dict[str, dict[str, list[str]]] = {}
         for (model, name, _), group in groups_of(gate, cases).items() if gate.needed else ():
             where = "" if gate.scope is MODEL else f" of {gate.scope.name} {name}"
-            texts = found.setdefault(f"gate {gate.metric}{where} {gate.needed:g}", {})
+            texts = found.setdefault(f"gate {gate.metric}{where} {given_text(gate.needed)}", {})
             texts.setdefault(_power(gate, group, confidence), []).append(model)
         for title, texts in found.items():
             for text, models in texts.items():

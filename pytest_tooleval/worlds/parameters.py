@@ -6,11 +6,12 @@ import dataclasses
 import datetime as dt
 import functools
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
-from typing import Any, get_args
+from typing import Any, Union, get_args, get_origin
 from uuid import UUID
 
 from ..errors import WorldError, error_text
@@ -64,16 +65,19 @@ def name_of(method: Callable[..., Any]) -> str:
     return str(getattr(function, "__qualname__", function))
 
 
-def parsers_of(method: Callable[..., Any]) -> Parsers:
+def parsers_of(method: Callable[..., Any], *, exact: bool = False) -> Parsers:
     """Return what makes the objects that the method's parameters ask for.
 
-    Raises WorldError if pydantic cannot make them.
+    An int for a `float` becomes one, and 2.0 for an `int`, unless `exact`. Raises WorldError if pydantic
+    cannot make the objects.
     """
     from pydantic import TypeAdapter
 
-    found = {}
+    found: dict[str, Callable[[Any], Any]] = {}
     for name, parameter in signature_of(method).parameters.items():
-        if _is_object(parameter.annotation):
+        if not exact and (as_number := _number(parameter.annotation)):
+            found[name] = as_number
+        elif _is_object(parameter.annotation):
             try:
                 found[name] = TypeAdapter(parameter.annotation).validate_python
             except Exception as error:
@@ -81,6 +85,28 @@ def parsers_of(method: Callable[..., Any]) -> Parsers:
                     f"{name_of(method)}: {name} cannot be made of JSON: {error_text(error)}"
                 ) from None
     return found
+
+
+def _number(annotation: Any) -> Callable[[Any], Any] | None:
+    """Return what makes numbers of the one kind that an annotation names; None for both or neither."""
+    is_union = get_origin(annotation) in (Union, types.UnionType)
+    kinds = get_args(annotation) if is_union else (annotation,)
+    if int in kinds and float in kinds:
+        return None
+    return _as_int if int in kinds else _as_float if float in kinds else None
+
+
+def _as_float(value: Any) -> Any:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return value
+
+
+def _as_int(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _is_object(annotation: Any) -> bool:

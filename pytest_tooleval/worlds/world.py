@@ -111,13 +111,14 @@ class Memory:
 class WorldSpec:
     """How to make a world: `module:name`, the suite's folder, and the arguments for `name`.
 
-    `memory` is shared by the worlds of a run.
+    `memory` is shared by the worlds of a run. With `exact`, numbers arrive as the model sent them.
     """
 
     target: str
     folder: Path
     args: Mapping[str, Any] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory, compare=False, repr=False)
+    exact: bool = False
 
     @property
     def file(self) -> Path:
@@ -156,10 +157,11 @@ class World:
         self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
         own = (thing.__call__ for thing in self.objects if callable(thing))
         self._answers_all = next(own, None)
-        memory = self._spec.memory
+        memory, exact = self._spec.memory, self._spec.exact
         if self._answers_all is None:
             for thing in self.objects:
-                self._parsers |= memory.once(("parsers", type(thing)), partial(_parsers, thing))
+                key = "parsers", type(thing), exact
+                self._parsers |= memory.once(key, partial(_parsers, thing, exact=exact))
         start = (factory, canonical(dict(self._spec.args)))
         self._past.update(repr(start).encode())
         state = self.state()
@@ -334,9 +336,9 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
     return {name: getattr(thing, name) for name in dict.fromkeys(names)}
 
 
-def _parsers(thing: object) -> dict[str, Parsers]:
+def _parsers(thing: object, *, exact: bool) -> dict[str, Parsers]:
     """Return the parsers of each method that needs any, by name. Raises WorldError."""
-    found = {name: parsers_of(method) for name, method in methods_of(thing).items()}
+    found = {name: parsers_of(method, exact=exact) for name, method in methods_of(thing).items()}
     return {name: parsers for name, parsers in found.items() if parsers}
 
 
@@ -426,7 +428,7 @@ def _module(name: str, folder: Path) -> ModuleType:
         sys.modules[own] = module
         try:
             # Bytecode would miss an edit of the same size in the same second.
-            exec(compile(code, str(file), "exec"), vars(module))
+            exec(compile(code, str(file), "exec", dont_inherit=True), vars(module))
         except BaseException:
             del sys.modules[own]
             raise

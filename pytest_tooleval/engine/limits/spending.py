@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import ModelError
-from ...figures import usd_text
+from ...figures import most_text, usd_text
 from ...record.run import Spent, add_up
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
@@ -136,7 +136,8 @@ class Spending:
             if self._lost_usd
             else ""
         )
-        spent_of_it = f"{usd_text(spent)}{lost} of the ${self._most_usd:g}"
+        most = most_text("cost_usd", self._most_usd or 0.0)
+        spent_of_it = f"{usd_text(spent)}{lost} of the {most}"
         return ModelError(
             f"not asked: the run has spent {spent_of_it} allowed by --tooleval-max-cost{more}",
             kind="max_cost",

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from ...explain import show
 from ...findings import Finding, Findings, Loc
+from ...keys import texts_in
 from ...record.thresholds import needed_of
-from ..case import TestCase
+from ..case import PromptMessage, TestCase
 from ..fields import expected_at, wrong_value
 from ..model import Suite
-from ..moments import read_moment
+from ..moments import NOW, read_moment
 from ..types import MAX_ID_LENGTH, MAX_TRIALS
 from .scope import Scope
 
 MANY_ROWS = 50
+# Four braces are two in the prompt of a case with rows; a template language has dots and filters.
+_PLACEHOLDER = re.compile(r"(?<!\{)\{\{\s*[A-Za-z_]\w*(?::[^{}]*)?\s*\}\}(?!\})")
 _TAG = re.compile(r"[^\W_][\w.+-]*")
 # pytest-timeout ends the whole run if its mark has no argument.
 _RESERVED_TAGS = frozenset(
@@ -105,6 +108,37 @@ def _tag_problem(tag: str) -> str | None:
             "cannot be used with -m; use letters, digits, _ - . and +, and begin with a letter or digit"
         )
     return None
+
+
+def placeholder_warnings(scope: Scope) -> Findings:
+    """Placeholders that go to the model as they are, since neither `now` nor rows fill them."""
+    suite, case = scope.suite, scope.case
+    if scope.turn is not None or case._base is not None or case.now or suite.now:
+        return
+    texts = [((*part.at, "prompt"), part.part.prompt) for part in scope.parts]
+    for at, prompt in [*texts, (("system_prompt",), suite.system_prompt)]:
+        found = next((token for text in _texts(prompt) for token in _PLACEHOLDER.findall(text)), "")
+        if found:
+            wanted = "now" if found[2:-2].strip().partition(":")[0] == NOW else "parametrize"
+            yield Finding(at, f'{found} goes to the model as text, because the case has no "{wanted}"')
+            return
+
+
+def _texts(prompt: str | Sequence[PromptMessage] | None) -> Iterator[str]:
+    """The texts of a prompt."""
+    if isinstance(prompt, str):
+        yield prompt
+    for message in () if prompt is None or isinstance(prompt, str) else prompt:
+        yield from texts_in(message.model_dump(exclude_unset=True))
+
+
+def reason_warnings(scope: Scope) -> Findings:
+    """Reasons that look like a value."""
+    for field, reason in (("skip", scope.case.skip), ("xfail", scope.case.xfail)):
+        text = reason if isinstance(reason, str) else ""
+        if text.casefold() in ("false", "no", "none", "null", "0"):
+            message = f"{show(text)} is a reason, so the case has {field}; write false, without quotes"
+            yield Finding((*scope.at, field), message)
 
 
 def tag_warnings(scope: Scope) -> Findings:

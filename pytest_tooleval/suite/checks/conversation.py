@@ -130,6 +130,17 @@ def silent_match_errors(scope: Scope) -> Findings:
         yield Finding((*scope.at, "match"), f"the match {_SAYS_NOTHING}", at_key=True)
 
 
+def answer_warnings(scope: Scope) -> Findings:
+    """A conversation that expects calls, and whose calls nothing answers."""
+    suite, case = scope.suite, scope.case
+    live = suite.live_tools if case.live_tools is None else case.live_tools
+    if scope.has_world or case.mock_responses or live or case.skip:
+        return
+    if any(part.part.calls and not part.part.allows_no_call for part in scope.parts):
+        message = "a model's calls get no answer but an error; give the case mock_responses or a world"
+        yield Finding((*scope.at, _leader(scope)), message, at_key=True)
+
+
 def silent_match_warnings(scope: Scope) -> Findings:
     """Turns that say nothing with the `match` of their case."""
     for part in scope.parts:

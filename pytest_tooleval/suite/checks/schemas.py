@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,14 +10,14 @@ from ...errors import CannotCompare, WorldError
 from ...explain import describe, listing, nearest, show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.older import TODAY, older_keywords
-from ...jsonschemas.parameters import described, taken
+from ...jsonschemas.parameters import described, taken, takes_null
 from ...jsonschemas.providers import troubles
 from ...jsonschemas.subschemas import parts, references
 from ...jsonschemas.validation import parameter_problem
-from ...jsonschemas.well_formed import unknown_keywords
+from ...jsonschemas.well_formed import is_keyword, unknown_keywords
 from ...matchers.contents import outside_texts
 from ...matchers.examples import inside, listed
-from ...matchers.matcher import is_optional, matcher_key
+from ...matchers.matcher import MATCHERS, is_optional, matcher_key
 from ...matchers.modes import DEFAULT_MODE, MODES
 from ...record.untrusted import as_list
 from ...text import first_few, folded
@@ -25,7 +25,7 @@ from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec, method_for
 from ..expectations import ANY_PARAMETER, ANY_TOOL, Expectations, ExpectedCall
 from ..mocks import WHEN
-from ..model import Suite
+from ..model import Suite, world_of
 from ..tools import Tool
 from .scope import KnownTools, Scope
 
@@ -50,6 +50,7 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
         seen.add(tool.name)
         parameters, place = tool.parameters, (*inside, "parameters")
         yield from _keyword_warnings(parameters, place, noted)
+        yield from _stray_warnings(parameters, place)
         for where, target in references(parameters):
             if not target.startswith("#"):
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
@@ -100,6 +101,15 @@ def _keyword_warnings(parameters: dict[str, Any], place: Loc, noted: set[str]) -
                 yield Finding((*place, *at, key), message, at_key=True)
 
 
+def _stray_warnings(parameters: Mapping[str, Any], place: Loc) -> Findings:
+    """Parameters beside the schema's keywords instead of in `properties`, so that it declares none."""
+    objects = (key for key, value in parameters.items() if isinstance(value, dict))
+    strays = [key for key in objects if not is_keyword(key)]
+    if strays and "properties" not in parameters:
+        message = f'{show(strays[0])} is no keyword of a JSON Schema: parameters belong in "properties"'
+        yield Finding((*place, strays[0]), message, at_key=True)
+
+
 def world_warnings(suite: Suite) -> Findings:
     """Tools in the suite that do not match the methods of the world."""
     if suite.world is None or suite.tools_from is not None:
@@ -126,6 +136,24 @@ def world_warnings(suite: Suite) -> Findings:
         if wrong:
             message = f"the tool has {', '.join(wrong)}, unlike the method in the world"
             yield Finding((*at, "parameters"), message)
+
+
+def case_world_warnings(scope: Scope) -> Findings:
+    """Expected calls that the case's own world has no method for."""
+    case = scope.case
+    spec = world_of(scope.suite, case) if case.world is not None else None
+    if spec is None:
+        return
+    try:
+        methods = [tool["function"]["name"] for tool in tools_of(spec)]
+    except WorldError as error:
+        yield Finding((*scope.at, "world"), str(error))
+        return
+    for part in scope.parts if methods else ():
+        for place, call in part.part.placed_calls:
+            names = [name for name in call.tools if name != ANY_TOOL]
+            if names and all(method_for(name, methods) is None for name in names):
+                yield Finding((*part.at, *place), f"the case's world has no method {show(names[0])}")
 
 
 def params_warnings(scope: Scope) -> Findings:
@@ -215,6 +243,10 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Know
             reason = _reason(first, name, values[0])
             message = f"{what} does not match the schema of {show(first.name)}: {reason}"
             yield Finding((*at, name), message)
+        elif key := _never(expected, [inside(tool.parameters, name) for tool in taking(name)]):
+            types = " or ".join(types_of_schema(inside(first.parameters, name)))
+            message = f"{key} never matches: {show(first.name)} declares {show(name)} as {types}"
+            yield Finding((*at, name), message)
         elif outside_texts(expected) and all(_is_text(tool, name) for tool in taking(name)):
             yield from _outside_texts(expected, (*at, name))
 
@@ -228,13 +260,35 @@ def _unlike_tools(
     for name, value in params.items() if expected else ():
         pairs = zip(expected, takes, strict=True)
         lacking = [tool for tool, own in pairs if own is not None and name not in own]
-        if matcher_key(value) == "$optional":
-            if all(name in as_list(tool.parameters.get("required")) for tool in expected):
+        if (key := matcher_key(value)) in ("$optional", "$absent"):
+            if all(_must_have(tool.parameters, name) for tool in expected):
                 message = f"{show(expected[0].name)} requires it, so a call without it is not valid"
-                yield Finding((*at, name), f"{message}; leave out $optional", at_key=True)
+                yield Finding((*at, name), f"{message}; leave out {key}", at_key=True)
         elif lacking and len(lacking) < len(expected) and not is_optional(value):
             message = f"{show(lacking[0].name)} has no such parameter, so a call to it is wrong"
             yield Finding((*at, name), f"{message}; use $any_of in expected_calls", at_key=True)
+
+
+def _must_have(schema: Mapping[str, Any], name: str) -> bool:
+    """True if a call must have this parameter, and cannot leave it out by a null."""
+    return name in as_list(schema.get("required")) and not takes_null(schema, name)
+
+
+def _never(expected: Any, schemas: Sequence[Any]) -> str:
+    """The matcher that no value of these schemas' types can meet; empty if one may."""
+    key = matcher_key(expected)
+    if key == "$optional":
+        return _never(expected[key], schemas)
+    wanted = MATCHERS[key].types if key in MATCHERS else ()
+    declared = list(map(types_of_schema, schemas))
+    is_met = not wanted or any(not types or {*types} & {*wanted} for types in declared)
+    return "" if is_met or key is None else key
+
+
+def types_of_schema(schema: Any) -> list[str]:
+    """The types that a schema names by itself; empty if it names none."""
+    given = schema.get("type") if isinstance(schema, dict) else None
+    return [given] if isinstance(given, str) else [*as_list(given)]
 
 
 def _is_text(tool: Tool, name: str) -> bool:

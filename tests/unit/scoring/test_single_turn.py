@@ -10,7 +10,7 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.scoring.one_call import params_match
 from pytest_tooleval.scoring.trial import score_transcript, score_trial
 
-from .cases import call, live, resolved, score
+from .cases import call, live, resolved, score, tool
 
 WEATHER = {"expected_tool": "get_weather", "expected_params": {"city": "Paris", "days": 3}}
 
@@ -189,3 +189,46 @@ def test_surplus_calls_count_in_overall_under_bfcl(
     assert result.values["overall"] == pytest.approx(value)
     assert (result.values["no_extra_calls"], result.failure, result.wrong) == (None, failure, wrong)
     assert score(calls, expected_tool="*", param_scoring="bfcl").passed
+
+
+STRICT = {
+    "type": "object",
+    "properties": {
+        "q": {"type": "string"},
+        "country": {"type": ["string", "null"]},
+        "n": {"type": "integer"},
+    },
+    "required": ["q", "country", "n"],
+}
+
+
+@pytest.mark.parametrize(
+    ("country", "given", "right"),
+    [
+        ({"$absent": True}, None, True),
+        ({"$optional": "DE"}, None, True),
+        ({"$optional": "DE"}, "DE", True),
+        ({"$optional": "DE"}, "FR", False),
+        ({"$absent": True}, "DE", False),
+        (None, None, True),
+        ("DE", None, False),
+    ],
+)
+@pytest.mark.parametrize("field", ["expected_params", "expected_calls"])
+def test_a_strict_tool_leaves_a_value_out_as_null(
+    country: Any, given: Any, right: bool, field: str
+) -> None:
+    params = {"q": "x", "country": country}
+    expected: dict[str, Any] = (
+        {"expected_tool": "find", "expected_params": params}
+        if field == "expected_params"
+        else {"expected_calls": [{"tool": "find", "params": params}]}
+    )
+    found = score([call("find", q="x", country=given, n=1)], [tool("find", STRICT)], **expected)
+    assert found.passed is right
+
+
+def test_a_null_that_the_schema_does_not_take_is_no_absence() -> None:
+    expected = {"expected_tool": "find", "expected_params": {"q": "x", "n": {"$absent": True}}}
+    found = score([call("find", q="x", country=None, n=None)], [tool("find", STRICT)], **expected)
+    assert found.values["parameter_accuracy"] == 0.5

@@ -541,3 +541,84 @@ def test_a_pointer_to_a_parameter_that_the_judged_tool_does_not_have() -> None:
     at = "policies[0].only_after.params.city.$same"
     assert found("/citi") == {at: '"get_weather" has no parameter "citi", did you mean /city?'}
     assert found("/city") == found("/places/0") == found("") == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "suite", "field", "message"),
+    [
+        ({"prompt": "Today is {{now}}."}, {}, "prompt", 'the case has no "now"'),
+        ({"prompt": "In {{city}}?"}, {}, "prompt", 'the case has no "parametrize"'),
+        (
+            {"prompt": [{"role": "user", "content": "{{ city }}"}]},
+            {},
+            "prompt",
+            "goes to the model as text",
+        ),
+        ({"prompt": "Write {{{{city}} and {{ user.name | upper }}"}, {}, "", ""),
+        ({"prompt": "Today is {{now}}."}, {"now": "2026-03-01"}, "", ""),
+        ({"skip": "false"}, {}, "skip", "write false, without quotes"),
+        ({"xfail": "None"}, {}, "xfail", "write false, without quotes"),
+        ({"skip": "no key"}, {}, "", ""),
+    ],
+)
+def test_what_looks_like_a_placeholder_or_a_value(
+    fields: dict[str, Any], suite: dict[str, Any], field: str, message: str
+) -> None:
+    found = warnings(fields, **suite)
+    assert list(found) == ([f"test_cases[0].{field}"] if field else [])
+    assert message in "".join(found.values())
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (
+            {"days": {"$contains": "1"}},
+            '$contains never matches: "get_weather" declares "days" as integer',
+        ),
+        ({"city": {"$gte": 1}}, '$gte never matches: "get_weather" declares "city" as string'),
+        ({"city": {"$optional": {"$lt": 3}}}, "$lt never matches"),
+        ({"days": {"$gte": 1}, "city": {"$contains": "a"}, "places": {"$contains": "a"}}, ""),
+        ({"city": {"$any_of": [{"$regex": "^P"}, "Rome"]}}, ""),
+    ],
+)
+def test_matchers_that_no_value_of_the_type_can_meet(params: dict[str, Any], message: str) -> None:
+    found = warnings({"expected_params": params})
+    assert len(found) == bool(message)
+    assert message in "".join(found.values())
+
+
+def test_a_required_parameter_is_never_absent_unless_null_stands_for_it() -> None:
+    def found(kind: Any) -> list[str]:
+        schema = {"properties": {"q": {"type": kind}}, "required": ["q"]}
+        case = {"expected_tool": "find", "expected_params": {"q": {"$absent": True}}}
+        return list(warnings(case, tools=[tool("find", schema)]).values())
+
+    assert found("string") == [
+        '"find" requires it, so a call without it is not valid; leave out $absent'
+    ]
+    assert found(["string", "null"]) == []
+
+
+def test_parameters_beside_properties() -> None:
+    stray = {"type": "object", "when_to_go": {"type": "string"}}
+    (message,) = warnings({}, tools=[tool("get_weather", stray)]).values()
+    assert message == '"when_to_go" is no keyword of a JSON Schema: parameters belong in "properties"'
+    assert warnings({}, tools=[tool("get_weather", {"type": "object", "x-order": {}})]) == {}
+
+
+def test_a_conversation_whose_calls_nothing_answers() -> None:
+    turns = [{"prompt": "x", "expected_calls": [{"tool": "get_weather"}]}]
+    data = {"name": "s", "tools": [tool("get_weather")], "test_cases": [{"id": "a", "turns": turns}]}
+
+    def found(**case: Any) -> list[str]:
+        data["test_cases"] = [{"id": "a", "turns": turns, **case}]
+        return [p.message for p in lint_suite(parse_suite(json.dumps(data)), without_agents=True)]
+
+    assert found() == [
+        "a model's calls get no answer but an error; give the case mock_responses or a world"
+    ]
+    assert found(mock_responses={"get_weather": {"sky": "clear"}}) == []
+    assert (
+        lint_suite(parse_suite(json.dumps({**data, "test_cases": [{"id": "a", "turns": turns}]}))) == []
+    )

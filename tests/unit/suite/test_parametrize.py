@@ -212,7 +212,7 @@ def test_many_rows_of_one_case_get_a_note(tmp_path: Path) -> None:
 def test_now_is_the_date_of_a_suite_or_case() -> None:
     def read(**fields: Any) -> Any:
         test = {
-            "prompt": "It is {{now:%A, %d %B %Y}}. Tomorrow? {{other}}",
+            "prompt": "It is {{now:%A, %d %B %Y}}. Tomorrow?",
             "expected_tool": "get_weather",
             "expected_params": {
                 "day": {"$date": {"days": 1}},
@@ -225,7 +225,7 @@ def test_now_is_the_date_of_a_suite_or_case() -> None:
         return parse_suite(json.dumps(data)).test_cases[0]
 
     found = read(now="2026-03-01T01:00:00Z")
-    assert found.prompt == "It is Sunday, 01 March 2026. Tomorrow? {{other}}"
+    assert found.prompt == "It is Sunday, 01 March 2026. Tomorrow?"
     assert found.expected_params == {
         "day": {"$date": "2026-03-02"},
         "at": {"$date": "2026-02-28T23:00:00+00:00"},
@@ -241,3 +241,15 @@ def test_now_is_the_date_of_a_suite_or_case() -> None:
         read()
     with pytest.raises(SuiteError, match='"%x" is no format of a date'):
         read(now="2026-03-01", case={"prompt": "{{now:%x}}"})
+
+
+def test_with_now_any_other_name_is_an_error() -> None:
+    test = {"prompt": "It is {{now}} in {{city}}.", "expected_tool": "get_weather"}
+    data = {"name": "s", "now": "2026-03-01", "tools": [tool("get_weather")], "test_cases": [test]}
+    with pytest.raises(SuiteError) as caught:
+        parse_suite(json.dumps(data, indent=1))
+    (problem,) = caught.value.problems
+    assert problem.field == "test_cases[0].prompt"
+    assert problem.message.startswith('{{city}} has no value: the case has "now", but no "parametrize"')
+    test["prompt"] = "It is {{now}} in {{{{city}}."
+    assert parse_suite(json.dumps(data)).test_cases[0].prompt == "It is 2026-03-01 in {{city}}."

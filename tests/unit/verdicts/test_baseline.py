@@ -133,7 +133,7 @@ def test_the_comparison_is_what_a_document_holds() -> None:
     }
     assert list(comparison["models"][0]) == [
         *("old", "new", "cases", "verdict", "more_trials", "trials_in_both", "metrics"),
-        *("newly_broken_p", "newly_broken_p_adjusted", "newly_broken_failed"),
+        *("newly_broken_p", "newly_broken_p_adjusted", "newly_broken_failed", "newly_broken_clusters"),
         *("worse", "better", "message"),
     ]
     assert set(metric(comparison, "overall")) == {

@@ -616,3 +616,17 @@ def test_what_means_the_same_differs_only_exactly(one: Any, other: Any, exact: b
 )
 def test_what_means_something_else_differs(one: Any, other: Any) -> None:
     assert list(differences({"a": one}, {"a": other}))
+
+
+def test_numbers_arrive_as_annotated_but_for_benchmarks(tmp_path: Path) -> None:
+    code = """
+    from typing import Union
+
+    class Things:
+        def show(self, a: float, b: int, c: "float | None" = None, d: Union[int, float] = 0, e=0) -> str:
+            return repr([a, b, c, d, e])
+    """
+    world = spec(tmp_path, code)
+    assert answer(world, "show", a=1, b=2.0, c=3, d=4, e=5) == "[1.0, 2, 3.0, 4, 5]"
+    assert answer(world, "show", a=True, b=2.5, c=None, d=4.0) == "[True, 2.5, None, 4.0, 0]"
+    assert answer(replace(world, exact=True), "show", a=1, b=2.0, c=3) == "[1, 2.0, 3, 0, 0]"
