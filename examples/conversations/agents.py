@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -29,7 +30,7 @@ def right(messages: Messages, tools: Any) -> Any:
     order, amount = _order(messages)
     last = messages[-1]
     if last["role"] == "tool":
-        return f"Refunded; that is {re.findall('[0-9]+', last['content'])[-1]} in all."
+        return f"Refunded; that is {json.loads(last['content'])['refunded']:g} in all."
     if not _told_who(messages):
         return "Who are you?"
     return _calls("refund", {"order": order, "amount": amount})

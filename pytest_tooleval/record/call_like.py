@@ -41,11 +41,14 @@ _ARGUMENTS = {
 }
 # The keys of lists of calls, under which the bare name of an offered tool counts.
 _CALLS = frozenset(
-    "tool_calls toolCalls tool_call toolCall tool_uses toolUses tool_use toolUse function_calls "
-    "functionCalls function_call functionCall calls tool_invocations toolInvocations tool_invocation "
-    "toolInvocation invocations actions steps trajectory intermediate_steps intermediateSteps "
-    "tools_used toolsUsed tools_called toolsCalled used_tools usedTools called_tools calledTools "
-    "executed_tools executedTools tool_requests toolRequests".split()
+    (
+        "trajectory",
+        *"tool_calls toolCalls tool_call toolCall tool_uses toolUses tool_use toolUse function_calls "
+        "functionCalls function_call functionCall calls tool_invocations toolInvocations tool_invocation "
+        "toolInvocation invocations actions steps intermediate_steps intermediateSteps "
+        "tools_used toolsUsed tools_called toolsCalled used_tools usedTools called_tools calledTools "
+        "executed_tools executedTools tool_requests toolRequests".split(),
+    )
 )
 # The keys of a tool's schema, by which an object is its definition, and no call.
 _SCHEMAS = (

@@ -303,7 +303,7 @@ async def test_a_turn_ends_with_a_reply_without_calls(
         "ok",
         '{"error": "there is no tool \'look\'"}',
         "turn 2",
-        '{"refunded": 7}',
+        '{"refunded": 7.0}',
     ]
     assert [reply.prompt for reply in transcript.replies if reply.prompt] == [
         ({"role": "user", "content": "turn 2"},)
@@ -371,4 +371,4 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     missing = await asyncio.to_thread(first_missing, Trial(Job(changed, spec, cassette=cassette)))
     assert missing is not None
     why = cassette.why_missing(missing, always=True)
-    assert 'message 7, content: "{\\"refunded\\": 6}" → "{\\"refunded\\": 7}"' in why
+    assert 'message 7, content: "{\\"refunded\\": 6.0}" → "{\\"refunded\\": 7.0}"' in why
