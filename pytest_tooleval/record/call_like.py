@@ -44,8 +44,8 @@ _CALLS = frozenset(
     (
         "trajectory",
         *"tool_calls toolCalls tool_call toolCall tool_uses toolUses tool_use toolUse function_calls "
-        "functionCalls function_call functionCall calls tool_invocations toolInvocations tool_invocation "
-        "toolInvocation invocations actions steps intermediate_steps intermediateSteps "
+        "functionCalls function_call functionCall calls tool_invocations toolInvocations "
+        "tool_invocation toolInvocation invocations actions steps intermediate_steps intermediateSteps "
         "tools_used toolsUsed tools_called toolsCalled used_tools usedTools called_tools calledTools "
         "executed_tools executedTools tool_requests toolRequests".split(),
     )
