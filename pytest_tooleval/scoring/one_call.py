@@ -23,7 +23,7 @@ from ..record.calls import ToolCall
 from ..record.results import ABSENT, NO_TOOL, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import accepts, is_unknown
+from ..suite.resolved import accepts, find_tool, is_unknown
 from ..text import MOST_SHOWN, folded, json_text, printable, shorten, shown
 from .assessment import EXPECTED_GOT, Line
 
