@@ -103,7 +103,8 @@ class CallableClient:
             # Earlier calls may have changed the tools' answers.
             error.retryable = error.retryable and not (own and own.replies)
         answer = self._read(result, error, request, latency_s)
-        answer = answer if own is None else own.run_of(answer)
+        if own is not None:
+            answer = await own.run_of(answer, may_run="before_tool" in doors)
         if "reasoning_effort" in offered and "reasoning_effort" not in keywords:
             return structs.replace(answer, fallbacks={"reasoning_effort": None})
         return answer

@@ -17,9 +17,13 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH, ToolCall
+from ...record.endings import GAVE_UP
 from ...record.status import APPROVED, NOT_RUN, CallStatus
 from ...record.transcript import Message
+from ...scoring.one_call import shown_call, with_arguments
 from ...secrets import redacted
+from ...suite.resolved import find_tool
+from ...text import first_few
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import AnswersTools
 from .returned import in_order
@@ -236,14 +240,19 @@ class OwnLoop:
         while self._waiting:
             _stop(self._waiting.popleft())
 
-    def run_of(self, answer: ChatAnswer) -> ChatAnswer:
+    async def run_of(self, answer: ChatAnswer, *, may_run: bool) -> ChatAnswer:
         """The whole run of an agent that returned this answer, including calls that it left out.
 
         Only the agent knows the texts and tokens of its replies, and the calls that its library refused.
-        Calls that it made but did not return become replies before the returned ones.
+        Calls that it made but did not return become replies before the returned ones. Unless it
+        `may_run` tools itself, it cannot claim calls that nobody made: raises ModelError.
         """
         made = [_made(place, reply) for place, reply in enumerate(self.replies)]
         matched = _matched(answer.replies, made)
+        if not may_run and self._toolbox.case.has_tool_rounds:
+            # The last calls of a chain are scored, but not run.
+            is_chain = self._toolbox.case.kind == "chain"
+            await self._require_made(_claims(answer, matched, may_end=is_chain))
         *earlier, last = (
             structs.replace(
                 _with_answers(each, {k: m for (at, k), m in matched.items() if at == number}),
@@ -255,6 +264,19 @@ class OwnLoop:
             earlier = [*(_alone(each, made, last.zeros) for each in made), *earlier]
             last = structs.replace(last, latency_s=time.perf_counter() - self._since)
         return structs.replace(last, earlier=tuple(earlier))
+
+    async def _require_made(self, claims: Sequence[Mapping[str, Any]]) -> None:
+        """Raise ModelError for claimed calls of the case's tools, unless one is forbidden."""
+        case = self._toolbox.case
+        parsed = [ToolCall.parse(str(each.get("name")), each.get("arguments")) for each in claims]
+        calls = [call for call in parsed if find_tool(case, call.name) is not None]
+        if calls and not await self._toolbox.forbids(calls):
+            shown = [with_arguments(shown_call(call), call.arguments) for call in calls]
+            raise ModelError(
+                f"the returned messages hold calls that call_tool did not make: {first_few(shown, 5)}; "
+                "make each call with call_tool, which runs it",
+                kind="callable",
+            )
 
     def unfinished(self) -> ChatAnswer:
         """The run of an agent that was stopped after too many calls, or by a call that ends the run."""
@@ -298,6 +320,26 @@ def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int
                 found[number, index] = known
                 made.remove(known)
     return found
+
+
+def _claims(
+    answer: ChatAnswer, matched: Mapping[tuple[int, int], _Made], *, may_end: bool
+) -> list[Mapping[str, Any]]:
+    """The functions of returned calls that the toolbox did not see, unless they failed.
+
+    An agent that gave up may not have come to its last calls; one that `may_end` with calls made them.
+    """
+    *_, last = replies = answer.replies
+    if (answer.finish_reason or "").startswith(GAVE_UP):
+        return []
+    return [
+        call["function"]
+        for number, each in enumerate(replies)
+        if not (may_end and each is last and not each.answers)
+        for index, call in enumerate(each.message.get("tool_calls") or ())
+        if (number, index) not in matched
+        if (each.status[index] if each.status else None) in (None, "ok")
+    ]
 
 
 def _alone(made: _Made, others: Sequence[_Made], zeros: Mapping[str, Any]) -> ChatAnswer:

@@ -147,7 +147,33 @@ def whole_run(messages, tools):
 
 async def both(messages, tools, call_tool):
     await call_tool("search", {})
+    await call_tool("book", {})
     return whole_run(messages, tools)
+
+async def claims(messages, tools, call_tool):
+    await call_tool("search", {})
+    return whole_run(messages, tools)
+
+async def claims_more_often(messages, tools, call_tool):
+    await call_tool("search", {})
+    await call_tool("book", {})
+    run = whole_run(messages, tools)
+    return [*run[:-1], *run[2:]]
+
+async def claims_a_failure(messages, tools, call_tool):
+    await call_tool("search", {})
+    run = whole_run(messages, tools)
+    return [each | {"is_error": True} if each.get("content") == "booked" else each for each in run]
+
+async def ends_with_a_call(messages, tools, call_tool):
+    await call_tool("search", {})
+    call = {"id": "b", "type": "function", "function": {"name": "book", "arguments": "{}"}}
+    return [{"content": "Found."}, {"tool_calls": [call]}]
+
+async def gives_up_before(messages, tools, call_tool):
+    from pytest_tooleval import AgentGaveUp
+    await call_tool("search", {})
+    raise AgentGaveUp("the limit", whole_run(messages, tools)[2:3])
 
 async def tells_less(messages, tools, call_tool):
     await call_tool("search", {})
@@ -564,12 +590,30 @@ def test_a_list_of_messages_is_a_whole_run(runner: Runner, folder: Path) -> None
 def test_a_run_is_told_in_its_rounds_and_loses_no_call(runner: Runner, folder: Path) -> None:
     transcript = run(runner, folder, "both")
     assert calls(transcript) == [("search", {}), ("book", {})]
-    assert contents(transcript) == ['{"flight": "OS1"}', "booked"]
+    assert contents(transcript) == ['{"flight": "OS1"}', NOT_RUN]
     assert measures_of(transcript).prompt_tokens == 16
     transcript = run(runner, folder, "tells_less")
     assert calls(transcript) == [("search", {}), ("search", {}), ("book", {})]
     assert transcript.replies[-1].text == "Cut"
     assert measures_of(transcript).prompt_tokens == 16
+
+
+@pytest.mark.parametrize("name", ["claims", "claims_more_often"])
+def test_claims_are_no_calls(runner: Runner, folder: Path, name: str) -> None:
+    with pytest.raises(ModelError, match=r"hold calls that call_tool did not make: .*book; make each"):
+        run(runner, folder, name)
+    # Where nothing answers, there is nothing to run.
+    assert run(runner, folder, name, case_of(tool("search"), tool("book"), expected_tool="book"))
+    # Attempts of what is forbidden are judged.
+    made = run(runner, folder, name, chain(forbidden_calls=["book"]))
+    assert ("book", {}) in calls(made)
+
+
+@pytest.mark.parametrize("name", ["claims_a_failure", "ends_with_a_call", "gives_up_before"])
+def test_calls_that_the_agent_says_did_not_run_are_no_claims(
+    runner: Runner, folder: Path, name: str
+) -> None:
+    assert ("book", {}) in calls(run(runner, folder, name))
 
 
 SYSTEM = {"role": "system", "content": "Be brief."}
