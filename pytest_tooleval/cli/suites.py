@@ -58,7 +58,8 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     defer_loading. The exit status is 1 for problems (with --strict, also warnings), and 2
     if there is nothing to check.
     """
-    from ..scoring.rehearsal import hidden_changes, rehearse
+    from ..scoring.half_work import unnoticed_calls
+    from ..scoring.rehearsal import rehearse
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
 
@@ -85,7 +86,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
             warnings += 1
             click.echo(printable(f"{file}:1:1: warning: pytest collects only files named {_PATTERN}"))
         found = lint_suite(suite, document, for_vertex=for_vertex, without_agents=without_agents)
-        found += document.problems(hidden_changes(suite), limit=None)
+        found += document.problems(unnoticed_calls(suite), limit=None)
         warnings += len(found)
         for warning in found:
             click.echo(printable(_as_warning(warning)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import WorldError
@@ -13,6 +13,7 @@ from ..jsonschemas.parameters import allows_others
 from ..jsonschemas.values import NOTHING, required_values, stand_in
 from ..matchers.examples import inside
 from ..record.calls import ToolCall
+from ..scoring.half_work import unseen_effects
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, is_expected, known_tools
@@ -69,8 +70,8 @@ def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Tu
         line = Found("nothing_changes", {"results": True}, "the case") if plays else None
         yield Mutant("no_call", idle[-1], line), idle
         if case.world is not None and (plays or any(part.expected_state for part in case.parts)):
-            for kind, answer in _wrong_in_world(case, right):
-                yield Mutant(kind, answer[-1]), answer
+            for mutant, answer in _wrong_in_world(case, right):
+                yield mutant, answer
     for number, turn in enumerate(right.turns):
         for mutant in _of_turn(case, turn, number) if is_conversation else _of_answer(case, turn):
             answer = right.answer()
@@ -114,8 +115,10 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
     parts = [part for part in (turn.turn, case.expected) if part.calls is not None]
     # Other calls that lead to the same state are right.
     plays = any((part.match or case.expected.match) == "state" for part in parts)
+    hidden = _hidden(case, number)
     for index, call in enumerate(right.calls):
-        yield Mutant("missing_call", right.with_calls(_without_one(right.calls, index)))
+        line = _NOT_COMPARED._replace(to=_judged(case, number)) if index in hidden else None
+        yield Mutant("missing_call", right.with_calls(_without_one(right.calls, index)), line)
         yield from _malformed(case, right, index)
         expected = right.expected[index].params or {}
         for kind, name, changed in _changed(case, call):
@@ -313,22 +316,44 @@ def _unasked(schema: Any, name: str, root: dict[str, Any]) -> Any:
     return next((changed for _, changed in changes(value, schema)), NOTHING)
 
 
-def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Kind, list[Turn]]]:
+_NOT_COMPARED = Found("not_compared", {"match": "exact"}, "the case")
+
+
+def _judged(case: ResolvedCase, number: int) -> str:
+    """The part of the case that names the calls of this turn."""
+    return f"turns[{number}]" if case.turns[number].turn.calls is not None else "the case"
+
+
+def _hidden(case: ResolvedCase, number: int) -> Collection[int]:
+    """Return the indexes of the expected calls that change only what a state does not show."""
+    of_turn = case.turns[number].turn.calls is not None
+    found = unseen_effects(case, number if of_turn else len(case.turns))
+    calls = case.parts[number if of_turn else -1].calls or ()
+    return [index for index in found if not calls[index].optional]
+
+
+def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Turn]]]:
     """Yield wrong answers to a case that is judged by state, each with all turns."""
     made = sum(len(turn.calls) for turn in right.turns)
     if made > 1:
-        yield "half_done", _begun(right, made // 2)
+        begun = _begun(right, made // 2)
+        line = None
+        for number, (turn, left) in enumerate(zip(right.turns, begun, strict=True)):
+            kept = sum(map(len, left.replies)) - len(turn.earlier)
+            if any(index >= kept for index in (_hidden(case, number) if turn.calls else ())):
+                line = _NOT_COMPARED._replace(to=_judged(case, number))
+        yield Mutant("half_done", begun[-1], line), begun
     state = _first_state(case)
     for number, turn in enumerate(right.turns):
         answer = right.answer()
         if len(turn.calls) > 1:
             answer[number] = turn.with_calls(turn.calls[::-1])
-            yield "wrong_order", answer
+            yield Mutant("wrong_order", answer[-1]), answer
         for index, call in enumerate(turn.calls):
             for changed in _of_other_records(state, call):
                 answer = right.answer()
                 answer[number] = _with(turn, index, changed)
-                yield "another_record", answer
+                yield Mutant("another_record", answer[-1]), answer
 
 
 def _begun(right: Right, left: int) -> list[Turn]:

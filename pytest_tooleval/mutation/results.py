@@ -46,6 +46,7 @@ Gap = Literal[
     "free_calls",
     "calls_not_looked_at",
     "nothing_changes",
+    "not_compared",
 ]
 GAPS: Mapping[Gap, str] = {
     "threshold": "a metric is lower, but no threshold requires it",
@@ -58,6 +59,7 @@ GAPS: Mapping[Gap, str] = {
     "free_calls": "the turn allows further calls, even destructive ones",
     "calls_not_looked_at": "neither the turn nor the case checks calls or state",
     "nothing_changes": "only the state is compared, and the expected calls change nothing",
+    "not_compared": "only the state is compared, and it does not show what the call changes",
 }
 
 

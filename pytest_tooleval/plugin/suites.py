@@ -99,10 +99,11 @@ def _problems(path: Path, suite: Suite, about: _About) -> list[Problem]:
 
 
 def _rehearsed(path: Path, suite: Suite, id: str) -> list[Problem]:
-    from ..scoring.rehearsal import hidden_changes, rehearse
+    from ..scoring.half_work import unnoticed_calls
+    from ..scoring.rehearsal import rehearse
 
     cases = [index for index, case in enumerate(suite.test_cases) if case.id == id]
-    found = [*rehearse(suite, cases), *hidden_changes(suite, cases)]
+    found = [*rehearse(suite, cases), *unnoticed_calls(suite, cases)]
     if not found:
         return []
     document = _document(path)

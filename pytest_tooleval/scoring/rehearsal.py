@@ -10,7 +10,6 @@ from functools import partial
 from itertools import takewhile
 
 from ..errors import CannotCompare, WorldError
-from ..explain import listing
 from ..findings import Finding, Findings, Loc
 from ..record.results import ABSENT
 from ..record.status import reports_error
@@ -21,12 +20,13 @@ from ..suite.model import Suite, world_of
 from ..suite.resolved import resolve
 from ..text import json_text, shown
 from ..worlds.plain import differences, path_text
-from ..worlds.play import Calls, look, play
-from ..worlds.world import World, clean
-from .references import expected_calls, match_of, plays, state_row
+from ..worlds.play import Calls, play
+from ..worlds.world import clean
+from .references import expected_calls, match_of, state_row
 from .silent import require_evidence, require_state
 
-_Part = tuple[Loc, Expectations]
+# A turn or the whole case, after its path.
+Part = tuple[Loc, Expectations]
 
 
 def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
@@ -62,54 +62,20 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
 
 
 def _rehearse(case: ResolvedCase, loc: Loc) -> Findings:
-    *turns, whole = _parts(case, loc)
+    *turns, whole = parts_of(case, loc)
     offered = [{tool.name for tool in each.tools} for each in case.turns]
     yield from _play(case, turns, offered, [] if case.expected.calls else [whole])
     if case.expected.calls:
         yield from _play(case, [whole], offered[-1:], [])
 
 
-def _parts(case: ResolvedCase, loc: Loc) -> list[_Part]:
+def parts_of(case: ResolvedCase, loc: Loc) -> list[Part]:
     """Return the turns and the case, each after its path."""
-    turns: list[_Part] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
+    turns: list[Part] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
     return [*turns, (loc, case.expected)]
 
 
-def hidden_changes(suite: Suite, cases: Collection[int] | None = None) -> Findings:
-    """Yield expected calls that change what the state leaves out, and nothing else."""
-    for index, test in enumerate(suite.test_cases):
-        world = world_of(suite, test)
-        if world is None or (cases is not None and index not in cases):
-            continue
-        loc: Loc = ("test_cases", index)
-        case = resolve(suite, test)
-        for place, part in ((at, one) for at, each in _parts(case, loc) for one in each.alternatives):
-            if plays(case, part):
-                try:
-                    found = look(world, partial(_unseen_calls, case, part))
-                except WorldError:
-                    continue  # a problem that is told
-                for number, names in found:
-                    message = f"changes only {names}, which the state does not show"
-                    yield Finding(_call_at(place, part, number), message)
-
-
-def _unseen_calls(case: ResolvedCase, part: Expectations, world: World) -> list[tuple[int, str]]:
-    """Return the calls after which only private data is another, with the names of that data."""
-    found = []
-    offered = {tool.name for tool in case.tools}
-    for number, call in enumerate(expected_calls(part)):
-        before = world.state(), world.hidden()
-        world.call(call.name, call.arguments, offered)
-        if next(differences(before[0], world.state()), None) is None:
-            changed = differences(before[1], world.hidden())
-            names = dict.fromkeys(path_text(path[:2]) for path, _, _ in changed)
-            if names:
-                found.append((number, listing(list(names))))
-    return found
-
-
-def _call_at(loc: Loc, part: Expectations, index: int) -> Loc:
+def call_at(loc: Loc, part: Expectations, index: int) -> Loc:
     """Return the place of an expected call in the file."""
     if part.expected_calls is None:
         return (*loc, "expected_tool")
@@ -130,7 +96,7 @@ def _can_be_made(case: ResolvedCase) -> bool:
 
 
 def _play(
-    case: ResolvedCase, parts: Sequence[_Part], offered: Sequence[set[str]], ends: Sequence[_Part]
+    case: ResolvedCase, parts: Sequence[Part], offered: Sequence[set[str]], ends: Sequence[Part]
 ) -> Findings:
     """Run the calls of these parts in order; those of `ends` are checked after the last."""
     assert case.world is not None
@@ -152,7 +118,7 @@ def _play(
                 is_free = match_of(case, part) in ("contains", "within", "state")
                 if not is_free and call.params is not None:
                     yield Finding(
-                        _call_at(loc, part, index), f"{call.tools[0]} answers {shown(answer, 200)}"
+                        call_at(loc, part, index), f"{call.tools[0]} answers {shown(answer, 200)}"
                     )
         found = next(differences(first.states[number], second.states[number]), None)
         if found is not None:

@@ -20,7 +20,8 @@ from typing import Any
 from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..findings import Finding
 from ..project.root import Project
-from ..scoring.rehearsal import hidden_changes, rehearse
+from ..scoring.half_work import unnoticed_calls
+from ..scoring.rehearsal import rehearse
 from ..suite.discovery import SUITE_ENDING, UNSEARCHED, is_searched
 from ..suite.drafts import DRAFT
 from ..suite.fingerprints import content_of_bytes
@@ -247,7 +248,7 @@ def _rehearsed(suite: Suite, document: SuiteSource) -> list[Problem]:
             message = f"the expected calls from here on were not tried in {_REHEARSAL_S:g} s; "
             found.append(Finding(("test_cases", index), f"{message}use tooleval validate"))
             break
-        found += [*rehearse(suite, [index]), *hidden_changes(suite, [index])]
+        found += [*rehearse(suite, [index]), *unnoticed_calls(suite, [index])]
     return document.problems(found, limit=None)
 
 

@@ -12,7 +12,7 @@ import re
 import sys
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, MutableSequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableSequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from enum import Enum
@@ -136,14 +136,18 @@ def _values(kind: type) -> Iterator[tuple[str, Any]]:
 
 def _own(thing: object) -> dict[str, Any]:
     """Return the public data that the object itself has, of a pydantic model also extra fields."""
+    found = {name: getattr(thing, name) for name in _slots(thing) if hasattr(thing, name)}
+    found.update(getattr(thing, "__dict__", {}))
+    found.update(getattr(thing, "__pydantic_extra__", None) or {})
+    return {k: v for k, v in found.items() if not k.startswith("_") and not callable(v)}
+
+
+def _slots(thing: object) -> list[str]:
     names: list[str] = [*getattr(thing, "__struct_fields__", ())]  # of msgspec
     for kind in type(thing).__mro__:
         slots = vars(kind).get("__slots__", ())
         names += [slots] if isinstance(slots, str) else slots
-    found = {name: getattr(thing, name) for name in names if hasattr(thing, name)}
-    found.update(getattr(thing, "__dict__", {}))
-    found.update(getattr(thing, "__pydantic_extra__", None) or {})
-    return {k: v for k, v in found.items() if not k.startswith("_") and not callable(v)}
+    return names
 
 
 def _own_state(thing: object) -> Callable[[], Any] | None:
@@ -240,10 +244,51 @@ def _class_name(value: Any) -> str:
     return f"{module}{kind.__qualname__}".removeprefix("_thread.")
 
 
-def hidden(thing: object) -> Any:
-    """Return the private data of a world's object, which its state leaves out."""
-    own = {k: v for k, v in getattr(thing, "__dict__", {}).items() if k.startswith("_")}
-    return {} if _own_state(thing) is not None else _entries(own, frozenset({id(thing)}))
+class Connection(str):
+    """Stands for an object that can be closed, behind which nobody can look."""
+
+
+def everything(value: Any, own: Collection[str], seen: set[int]) -> Any:
+    """Return a value with all that a state may leave out, to see whether anything changes.
+
+    Of objects whose classes are in the modules `own`, that is also their private data, whatever a class
+    calls its state. A `Connection` stands for those that do not count their changes.
+    """
+    if inspect.isroutine(value) or isinstance(value, (type, *_UNSEEN)):
+        return None
+    is_container = isinstance(value, (*_MAPPINGS, *_LISTS, *_SETS)) and not isinstance(value, str)
+    is_own = type(value).__module__ in own and not isinstance(value, Enum)
+    if not (is_container or is_own):
+        changes = getattr(value, "total_changes", None)  # of SQLite
+        if isinstance(changes, int):
+            return changes
+        return Connection() if hasattr(type(value), "close") else _shown(value)
+    if id(value) in seen:
+        return None
+    seen.add(id(value))
+    found: dict[Any, Any] = {}
+    if isinstance(value, _MAPPINGS):
+        found = {without_addresses(str(key)): each for key, each in value.items()}
+    elif is_container:
+        parts = sorted(value, key=repr) if isinstance(value, _SETS) else value
+        found = {OtherKey(index): each for index, each in enumerate(parts)}
+    if is_own:
+        found |= {
+            name: each
+            for kind in kinds_of(value)
+            for name, each in vars(kind).items()
+            if isinstance(each, (dict, list, set, deque)) and not name.startswith("__")
+        }
+        found |= {name: getattr(value, name) for name in _slots(value) if hasattr(value, name)}
+        found |= getattr(value, "__dict__", {})
+    return {name: everything(each, own, seen) for name, each in found.items()}
+
+
+def _shown(value: Any) -> Any:
+    try:
+        return plain(value)
+    except TypeError:  # an object is a key
+        return None
 
 
 def unseen(thing: object) -> list[str]:

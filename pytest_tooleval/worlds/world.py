@@ -16,6 +16,7 @@ import inspect
 import io
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -41,7 +42,7 @@ from .plain import (
     ABSENT,
     STATE,
     differences,
-    hidden,
+    everything,
     in_order,
     kinds_of,
     look_up,
@@ -60,6 +61,7 @@ MAX_PRINTED = 10_000
 _MAX_PRINTED_LAST = 300
 
 _MOST_PLAYS = 64
+_OWN_MODULE = re.compile(r"^tooleval_world_[0-9a-f]+_")
 _PROPERTIES = (property, functools.cached_property)
 
 _T = TypeVar("_T")
@@ -183,9 +185,31 @@ class World:
         """Return what its state leaves out, such as `Desk._balance is private`."""
         return [f"{type(thing).__name__}.{each}" for thing in self.objects for each in unseen(thing)]
 
-    def hidden(self) -> State:
-        """Return the private data of each object by class name."""
-        return {type(thing).__name__: hidden(thing) for thing in self.objects}
+    def everything(self) -> State:
+        """Return all data of each object and of its modules, also what the state leaves out."""
+        modules = {module.__name__: module for module in self._modules()}
+        seen: set[int] = set()
+        found = {type(thing).__name__: everything(thing, modules, seen) for thing in self.objects}
+        for name, module in modules.items():
+            data = {key: each for key, each in vars(module).items() if not key.startswith("__")}
+            found[_OWN_MODULE.sub("", name)] = everything(data, modules, seen)
+        return found
+
+    def _modules(self) -> list[ModuleType]:
+        """The modules of its classes, and those beside them that they import."""
+        kinds = (kind for thing in self.objects for kind in kinds_of(thing))
+        left = [sys.modules[kind.__module__] for kind in kinds]
+        folders = {folder for each in left if (folder := _folder_of(each)) is not None}
+        found: list[ModuleType] = []
+        while left:
+            module = left.pop(0)
+            if module in found or _folder_of(module) not in folders:
+                continue
+            found.append(module)
+            for each in vars(module).values():
+                named = sys.modules.get(getattr(each, "__module__", None) or "")
+                left += filter(None, [each if isinstance(each, ModuleType) else named])
+        return found
 
     def compared(self) -> list[str]:
         """Return the names in its state, such as `Desk.orders`."""
@@ -294,6 +318,11 @@ class World:
     def close(self) -> None:
         if self._loop is not None:
             self._loop.close()
+
+
+def _folder_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file).parent if file else None
 
 
 def clean(value: _T) -> _T:

@@ -271,8 +271,8 @@ def test_what_a_state_does_not_show_is_told(runner: CliRunner, tmp_path: Path) -
     result = runner.invoke(main, ["validate", str(write(tmp_path, "s", json.dumps(suite)))])
     assert result.exit_code == 0
     assert (
-        'warning: test_cases[0].turns[0].expected_calls[1]: changes only "Desk._paid", which the state '
-        "does not show" in result.output
+        "warning: test_cases[0].turns[0].expected_calls[1]: an agent that leaves out pay passes: it "
+        'changes only "Desk._paid", which the state does not show' in result.output
     )
     # A case in which only this call is expected is judged by nothing at all.
     turn["expected_calls"] = [{"tool": "pay"}]

@@ -1,0 +1,172 @@
+"""The agent that does half the work: it leaves out one expected call. Does any check notice?
+
+A state does not show everything: not what a call changes behind a connection, in private data, in a
+global, or beside what `_tooleval_state` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import structs
+
+from ..errors import CannotCompare, WorldError
+from ..explain import listing
+from ..findings import Finding, Findings, Loc
+from ..record.calls import ToolCall
+from ..record.transcript import Message, Reply, Transcript
+from ..suite.case import ResolvedCase
+from ..suite.checks.conversation import unplayable
+from ..suite.expectations import Expectations
+from ..suite.model import Suite, world_of
+from ..suite.resolved import resolve
+from ..worlds.plain import Connection, Path, differences, path_text
+from ..worlds.play import Calls, look, play
+from ..worlds.world import World
+from .kinds import assess
+from .references import expected_calls, plays
+from .rehearsal import call_at, parts_of
+
+_DONE = {"role": "assistant", "content": "Done."}
+_NEXT = ({"role": "user", "content": "..."},)
+
+
+def unnoticed_calls(suite: Suite, cases: Collection[int] | None = None) -> Findings:
+    """Yield expected calls that an agent can leave out, as they change only what the state leaves out.
+
+    `cases` are the indexes of those to look at; None for all.
+    """
+    for index, test in enumerate(suite.test_cases):
+        if world_of(suite, test) is not None and (cases is None or index in cases):
+            case = resolve(suite, test)
+            loc: Loc = ("test_cases", index)
+            found = (each for one in case.variations for each in _unnoticed(one, loc))
+            yield from dict.fromkeys(found)
+
+
+def _unnoticed(case: ResolvedCase, loc: Loc) -> Findings:
+    for number, (place, part) in enumerate(parts_of(case, loc)):
+        for index, what in unseen_effects(case, number).items():
+            call = (part.calls or ())[index]
+            if not call.optional and not _is_noticed(case, number, index):
+                message = f"an agent that leaves out {call.tools[0]} passes: {what}"
+                yield Finding(call_at(place, part, index), message)
+
+
+def unseen_effects(case: ResolvedCase, number: int) -> Mapping[int, str]:
+    """Return what expected calls change, or may change, that the state does not show, by index.
+
+    These are the calls of the turn with this number, or of the whole case after all turns, that are
+    judged by a state in which they change nothing.
+    """
+    part = case.parts[number]
+    if case.world is None or not plays(case, part) or not part.calls:
+        return {}
+    before = [*case.parts[:number]] if number < len(case.turns) else []
+    if any(next(unplayable(each, ()), None) for each in (*before, part)):
+        return {}
+    earlier = [call for each in before for call in expected_calls(each)]
+    try:
+        hidden = look(case.world, partial(_without_visible_effect, case, earlier, part))
+        return look(case.world, partial(_effects, case, earlier, part, hidden)) if hidden else {}
+    except WorldError:
+        return {}  # a problem that is told
+
+
+def _without_visible_effect(
+    case: ResolvedCase, earlier: Sequence[ToolCall], part: Expectations, world: World
+) -> list[int]:
+    """Return the indexes of the calls that leave the state as it was."""
+    offered = {tool.name for tool in case.tools}
+    for call in earlier:
+        world.call(call.name, call.arguments, offered)
+    found, before = [], world.state()
+    for index, call in enumerate(expected_calls(part)):
+        world.call(call.name, call.arguments, offered)
+        after = world.state()
+        if next(differences(before, after), None) is None:
+            found.append(index)
+        before = after
+    return found
+
+
+def _effects(
+    case: ResolvedCase,
+    earlier: Sequence[ToolCall],
+    part: Expectations,
+    hidden: Collection[int],
+    world: World,
+) -> dict[int, str]:
+    offered = {tool.name for tool in case.tools}
+    for call in earlier:
+        world.call(call.name, call.arguments, offered)
+    found = {}
+    for index, call in enumerate(expected_calls(part)):
+        before = world.everything() if index in hidden else {}
+        world.call(call.name, call.arguments, offered)
+        if index in hidden:
+            after = world.everything()
+            changed = dict.fromkeys(_named(path) for path, _, _ in differences(before, after))
+            closed = dict.fromkeys(map(path_text, _closed(after)))
+            if changed:
+                found[index] = f"it changes only {listing(list(changed))}, which the state does not show"
+            elif closed:
+                names = listing(list(closed))
+                found[index] = f"what it changes may be behind {names}, which the state does not show"
+    return found
+
+
+def _named(path: Path) -> str:
+    """Name a place in a world, without what is inside of private data."""
+    private = (place for place, part in enumerate(path, 1) if str(part).startswith("_"))
+    named = path[: next(private, 2)]
+    return (
+        path_text(named) if any(isinstance(part, int) for part in named) else ".".join(map(str, named))
+    )
+
+
+def _closed(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the places of connections."""
+    if isinstance(value, Connection):
+        yield path
+    for name, each in value.items() if isinstance(value, dict) else ():
+        yield from _closed(each, (*path, name))
+
+
+def _is_noticed(case: ResolvedCase, number: int, index: int) -> bool:
+    """Whether a metric with a threshold is another if this expected call is left out."""
+    made = [list(expected_calls(turn.turn)) for turn in case.turns]
+    if not any(made):
+        made[-1] = expected_calls(case.expected)
+    elif number == len(case.turns):
+        return True  # by the turns that name their calls
+    left = [list(calls) for calls in made]
+    del left[min(number, len(left) - 1)][index]
+    try:
+        whole, half = (_values(case, each) for each in (made, left))
+    except (CannotCompare, WorldError):
+        return True  # scoring reports it
+    return any(whole.get(metric) != half.get(metric) for metric in case.thresholds)
+
+
+def _values(case: ResolvedCase, turns: Sequence[Sequence[ToolCall]]) -> dict[str, float | None]:
+    assert case.world is not None
+    offered = {tool.name for tool in case.tools}
+    answers = play(case.world, [Calls(calls, offered) for calls in turns]).answers
+    replies: list[Reply] = []
+    for calls, of_turn in zip(turns, answers, strict=True):
+        first = len(replies)
+        replies += map(_reply, calls, of_turn)
+        replies.append(Reply(message=_DONE))
+        replies[first] = structs.replace(replies[first], prompt=_NEXT if first else ())
+    drafts = assess(structs.replace(case, answers="recorded"), Transcript((), tuple(replies))).drafts
+    return {metric: draft.value for metric, draft in drafts.items()}
+
+
+def _reply(call: ToolCall, content: str) -> Reply:
+    """A reply with a call that ran."""
+    answer: Message = {"role": "tool", "tool_call_id": "a", "content": content}
+    made = (structs.replace(call, id="a"),)
+    return Reply(message={}, calls=made, answers=(answer,), status=("ok",), by_suite=(True,))
