@@ -11,6 +11,7 @@ import click
 from ..errors import ToolevalError
 from ..figures import usd_text
 from ..project.child import Child
+from ..project.root import Project
 from ..record.events import RowDone, RunEnded, RunStarted
 from ..record.identity import Identity
 from ..record.results import CaseRow
@@ -95,6 +96,14 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
         click.echo(printable(line))
 
 
+def _require_model(arguments: Sequence[str]) -> None:
+    named = any(text.startswith("--tooleval-model") for text in arguments)
+    if not named and not Project.around().models():
+        raise click.UsageError(
+            "no model is set: add --tooleval-model=NAME, or set tooleval_model in the ini file"
+        )
+
+
 def _print_price(variants: dict[Identity, list[str]], trials: int, rows: Sequence[CaseRow]) -> None:
     """Print how many trials follow, and their cost, estimated from the trials so far."""
     count = trials * sum(map(len, variants.values()))
@@ -125,6 +134,7 @@ def _ask(before: _Run, variants_of: dict[Identity, list[str]], options: Sequence
 
 def _estimated(arguments: Sequence[str]) -> str:
     """pytest's estimate for a run."""
+    _require_model(arguments)
     with Child([*arguments, "--tooleval-estimate", "-q"]) as child:
         if (estimated := child.estimated()) is None:
             raise _cannot_run(child)

@@ -44,15 +44,21 @@ history_option = click.option(
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+class _NoHistory(click.ClickException):
+    exit_code = 2  # as in `tooleval compare`, where 1 means worse
+
+
 def _open(folder: Path | None, place: str | None) -> History:
     project = Project.around(folder)
     history = History(project.store, place_from(place, project))
     for problem in history.refresh():
         click.echo(printable(problem), err=True)
     if not os.path.isfile(history.path):
-        raise ToolevalError(
-            f"{history.place.name}: no history yet; run pytest with a model first, or name the "
-            "project's folder with -C"
+        raise _NoHistory(
+            printable(
+                f"{history.place.name}: no history yet; run pytest with a model first, or name the "
+                "project's folder with -C"
+            )
         )
     return history
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import structs
 
 from ..errors import ToolevalError, os_reason
 from ..record.comparison import Comparison
@@ -26,7 +25,7 @@ from ..record.results import CaseResult
 from ..record.run import Run, RunSummary
 from ..text import printable
 from ..verdicts.sides import BASE_WORD, Side, suites_in
-from ..verdicts.summary import file_order, rows_document, whole_document
+from ..verdicts.summary import file_order, rows_document, settled, whole_document
 from .base import find_base
 from .documents import put_run, read_case, read_document, read_head, read_whole_head
 from .heads import HeadName, ShortCase, read_name, short_case
@@ -178,11 +177,7 @@ class History:
         """The result document of a run; `run.status` says whether it finished."""
         run, cases, gates, baseline = self._read(id, Document)
         rows = rows_document(run, cases, gates, baseline, intervals=True)
-        settled = [
-            structs.replace(case, tolerated=row.tolerated)
-            for case, row in zip(cases, rows.cases, strict=True)
-        ]
-        return whole_document(rows, settled)
+        return whole_document(rows, [settled(case, gates) for case in cases])
 
     def rows_document(self, id: str, *, intervals: bool = False) -> RowsDocument:
         """The same without explanations and transcripts, and with confidence intervals only if asked."""
@@ -210,7 +205,8 @@ class History:
             found = read_case(self.place, source, nodeid)
         else:
             kept = source.cases.get(nodeid)
-            found = msgspec.json.decode(kept.json, type=CaseResult) if kept else None
+            read = msgspec.json.decode(kept.json, type=CaseResult) if kept else None
+            found = read and settled(read, source.gates)
         if found is None:
             raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
         return found

@@ -113,19 +113,22 @@ def _answers(
     """The answers and expectations, with the `given` tools where none are recorded."""
     held = [each for each in items if isinstance(each, (Conversation, Expected))]
     tools: Sequence[Any] | None = given
-    remarks = []
     if given is None and not has_tools:
         without = [each for each in held if each.tools is None]
         tools = _tools_of(call for each in without for call in _calls_in(each))
-        remarks = [_UNRECORDED.format(counted(len(tools), "tool"))] if tools else []
     answers: list[RecordedAnswer | Problem] = []
+    has_made = False
     for each in held:
         offered = each._replace(tools=tools if each.tools is None else each.tools)
         if isinstance(offered, Conversation):
-            answers += answers_in(offered)
+            found = [*answers_in(offered)]
         else:
-            answers.append(usable(offered.at, partial(expected_in, offered)))
-    return answers, remarks
+            found = [usable(offered.at, partial(expected_in, offered))]
+        answers += found
+        is_used = any(isinstance(answer, RecordedAnswer) for answer in found)
+        has_made = has_made or (is_used and each.tools is None)
+    is_made = tools is not given and bool(tools) and has_made
+    return answers, [_UNRECORDED.format(counted(len(tools or ()), "tool"))] if is_made else []
 
 
 def _calls_in(item: Conversation | Expected) -> Iterator[Call]:

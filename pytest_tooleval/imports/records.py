@@ -23,6 +23,7 @@ from ..suite.source import MAX_DEPTH, decode_bytes
 _DEEPEST = MAX_DEPTH - 10
 _GZIP = b"\x1f\x8b"
 _MOST_BYTES = 64 << 20  # of a body
+_JSON = (".json", ".jsonl", ".ndjson")
 _BETWEEN = re.compile(r"[\s,]*")
 _DECODE = json.JSONDecoder().raw_decode
 
@@ -180,4 +181,6 @@ def _problem(path: Path, line: int, text: bytes, error: Exception) -> Problem:
     before = text[: int(place.rstrip(")") or 0)]
     column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
     message = message.partition(" - at ")[0]
-    return Problem(str(path), line + before.count(b"\n"), column, "", f"invalid JSON: {message}")
+    known = "" if path.suffix in _JSON else "; files of JSON, JSON Lines and YAML (*.yaml) can be read"
+    line += before.count(b"\n")
+    return Problem(str(path), line, column, "", f"invalid JSON: {message}{known}")

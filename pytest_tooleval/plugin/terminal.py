@@ -211,9 +211,9 @@ class Terminal(Observer):
                 "gates and baseline were not judged: the run was cut short", red=True, bold=True
             )
         if known.recorded and settings.asking.cassette is not None:
-            answers = counted(known.recorded, "answer")
+            replies = "1 reply" if known.recorded == 1 else f"{known.recorded} replies"
             reporter.write_line(
-                f"{answers} recorded in {_near(reporter.config, settings.asking.cassette)}"
+                f"{replies} recorded in {_near(reporter.config, settings.asking.cassette)}"
             )
         if self._keeper is not None and self._keeper.unsaved:
             reporter.write_line(printable(self._keeper.unsaved), yellow=True)

@@ -18,11 +18,11 @@ Read = Callable[[str], Any]
 class Option(NamedTuple):
     """A command line option, named without its prefix. Without `metavar` and `choices`, it is a flag.
 
-    `meanings` explain choices. `read` converts the text to a value; its ValueError says what was
-    expected. With `ini`, the ini file can set the option under `key`; with `form`, the run form can,
-    which remembers it for the next run if it is `kept`. With `replaces`, a later value replaces earlier
-    ones, and the run says so. `needs` is another option's key; `excludes`
-    has the keys of others, and why.
+    `meanings` explain choices, `elsewhere` maps what other tools call them. `read` converts the text to
+    a value; its ValueError says what was expected. With `ini`, the ini file can set the option under
+    `key`; with `form`, the run form can, which remembers it for the next run if it is `kept`. With
+    `replaces`, a later value replaces earlier ones, and the run says so. `needs` is another option's
+    key; `excludes` has the keys of others, and why.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Option(NamedTuple):
     many: bool = False
     choices: tuple[str, ...] = ()
     meanings: Mapping[str, str] = {}
+    elsewhere: Mapping[str, str] = {}
     default: str | None = None
     ini: bool = False
     form: bool = False
@@ -63,7 +64,8 @@ class Option(NamedTuple):
         if self.choices and text not in self.choices:
             several = "," in text or " " in text
             which = "only one of " if several else ""
-            hint = "" if several else near(text, self.choices)
+            meant = self.elsewhere.get(text)
+            hint = f": {text} is {meant} here" if meant else "" if several else near(text, self.choices)
             raise ValueError(f"expected {which}{', '.join(self.choices)}{hint}")
         return self.read(text)
 
@@ -427,6 +429,8 @@ _ANSWERS = (
         "record",
         "new: ask for missing answers; none: only replay; all: ask again (default: new)",
         choices=("none", "new", "all"),
+        # VCR's words, and its pytest plugins'.
+        elsewhere={"once": "new", "new_episodes": "new", "rewrite": "all"},
         default="new",
         ini=True,
         needs="cassette",

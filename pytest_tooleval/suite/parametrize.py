@@ -74,6 +74,9 @@ def _cases(
     case: Any, at: Loc, base: Any, rows: Rows | None, now: Moment | None, findings: list[Finding]
 ) -> Iterator[Any]:
     """Yield the cases that one case makes; with rows, its own id is `base`."""
+    if rows is not None and not rows.rows and isinstance(case["parametrize"], list):
+        # What is wrong with it is said.
+        case = {name: value for name, value in case.items() if name != "parametrize"}
     if rows is None or not rows.rows:
         if isinstance(case, dict) and now is not None:
             fields = {name: case[name] for name in _OF_CASES if name in case}

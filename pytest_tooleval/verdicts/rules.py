@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..explain import nearest
+from ..figures import given_text
 from ..record.gates import Gate
 from ..record.metrics import AMOUNTS, PENALTIES, RATES
 from ..record.results import CaseRow
@@ -146,6 +148,10 @@ def read_rule(text: str, *, over: bool) -> Rule:
     metric, _, number = (part.strip() for part in condition.rpartition("="))
     scope, equals, name = (part.strip() for part in group.partition("="))
     scope = scope or "model"
+    if scope not in SCOPES and not equals:
+        meant = nearest(scope, SCOPES)
+        hint = meant or f"tag={scope}:{condition} or suite={scope}:{condition}"
+        raise ValueError(f"unknown scope {scope}, did you mean {hint}?")
     if meant := near(scope, SCOPES) if scope not in SCOPES else "":
         raise ValueError(f"unknown scope {scope}{meant}")
     problem = _over_problem(metric) if over else _under_problem(metric)
@@ -153,6 +159,10 @@ def read_rule(text: str, *, over: bool) -> Rule:
         raise ValueError(problem)
     needed, share = _most(metric, number) if over else (read_share(number), False)
     fits = 0.0 <= needed <= (sys.float_info.max if over else 1.0)
+    if not over and 1.0 < needed <= 100.0 and not number.endswith("%"):
+        share_of_100 = f"{group}:" if group else ""
+        of = f"{metric}=" if metric else ""
+        raise ValueError(f"a share is at most 1, did you mean {share_of_100}{of}{given_text(needed)}%?")
     if not fits or scope not in SCOPES or (equals and not name):
         raise ValueError(_OVER if over else _UNDER)
     return Rule(metric or PASS_RATE, needed, SCOPES[scope], name or None, over, share)

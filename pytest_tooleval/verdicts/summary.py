@@ -25,6 +25,7 @@ SCORED: tuple[Outcome, ...] = ("passed", "failed")
 
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key")
+_Row = TypeVar("_Row", bound=CaseRow)
 
 
 def rows_document(
@@ -40,7 +41,7 @@ def rows_document(
     The gates settle which counted cases are tolerated. `intervals` adds confusion matrices and the
     intervals of means.
     """
-    cases = [_settled(case, gates) for case in cases]
+    cases = [settled(case, gates) for case in cases]
     own = unchanged(cases)
     total = summarise(own, intervals=intervals)
 
@@ -65,7 +66,8 @@ def rows_document(
     )
 
 
-def _settled(case: CaseRow, gates: Sequence[Gate]) -> CaseRow:
+def settled(case: _Row, gates: Sequence[Gate]) -> _Row:
+    """The case, tolerated if the gates that judge it passed."""
     if not case.counted or not gates or any(gate.failed and judged_by(case, gate) for gate in gates):
         return case
     return structs.replace(case, tolerated=True)

@@ -64,8 +64,9 @@ def show_document(request: Request) -> Response:
 def show_case(request: Request) -> Response:
     nodeid = needed(request, "nodeid")
     run = request.app.state.runs.get(request.path_params["id"])
-    whole = None if run is None else run.case(nodeid)
-    if whole is not None:  # the history may not have it yet
+    # The history may not have it yet. Once the run has ended, its gates have settled what it tolerates.
+    whole = run.case(nodeid) if run is not None and run.status == "running" else None
+    if whole is not None:
         return Response(whole, media_type="application/json")
     with _history(request) as history:
         id = history.find(request.path_params["id"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
@@ -143,7 +144,8 @@ def _unexpected(spec: ModelSpec, shown: object, more: str = "") -> ModelError:
 
 def callable_error(text: str, *, fatal: bool = False) -> ModelError:
     """The error for a function that cannot be used, on one line and without secrets."""
-    clean = " ".join(scrub(text, secret_values()).split())
+    # Without the addresses of objects, one mistake has one text, however many cases it concerns.
+    clean = " ".join(_ADDRESS.sub("", scrub(text, secret_values())).split())
     return ModelError(shorten(clean, 1000), kind="callable", fatal=fatal)
 
 
@@ -165,6 +167,7 @@ def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object)
     return ChatAnswer.from_chat(message, ending, usual, {"usage": usage or own}, latency_s)
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _EXPECTED = (
     "expected the assistant's message: a text, or "
     '{"tool_calls": [{"name": ..., "arguments": {...}}]}, or as the chat API has it '

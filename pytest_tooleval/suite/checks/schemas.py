@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -29,6 +30,7 @@ from ..model import Suite, world_of
 from ..tools import Tool
 from .scope import KnownTools, Scope
 
+_CSV = "; every value in a CSV file is a text, JSON Lines keep types"
 _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
 
 
@@ -161,7 +163,8 @@ def params_warnings(scope: Scope) -> Findings:
     for part in scope.parts:
         yield from _empty_params(part)
         for names, params, at in _expected(part.part, part.at):
-            yield from _params(names, params, at, scope.tools)
+            is_row = scope.case._base is not None
+            yield from _params(names, params, at, scope.tools, from_rows=is_row)
             yield from _unlike_tools(names, params, at, scope.tools)
         for names, params, at in _mocked(part):
             yield from _params(names, params, at, scope.tools)
@@ -220,8 +223,23 @@ def _mocked(scope: Scope) -> _Expected:
                 yield (name,), entry.get("params", {}), (*at, index, "params")
 
 
-def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: KnownTools) -> Findings:
-    """Params whose expected value none of the acceptable tools accepts."""
+def _is_typed(value: Any) -> bool:
+    """True for a text that JSON would read as a number, a boolean or null."""
+    try:
+        return isinstance(value, str) and not isinstance(json.loads(value), (str, list, dict))
+    except ValueError:
+        return False
+
+
+def _params(
+    names: Collection[str],
+    params: dict[str, Any],
+    at: Loc,
+    tools: KnownTools,
+    *,
+    from_rows: bool = False,
+) -> Findings:
+    """Params whose expected value none of the acceptable tools accepts. Rows may be of a CSV file."""
     acceptable = tools.named(names)
     # Once for each tool, and only if it is looked at: "*" may mean thousands.
     own = cache(lambda place: taken(acceptable[place].parameters))
@@ -242,7 +260,7 @@ def _params(names: Collection[str], params: dict[str, Any], at: Loc, tools: Know
             what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
             reason = _reason(first, name, values[0])
             message = f"{what} does not match the schema of {show(first.name)}: {reason}"
-            yield Finding((*at, name), message)
+            yield Finding((*at, name), message + (_CSV if from_rows and _is_typed(values[0]) else ""))
         elif key := _never(expected, [inside(tool.parameters, name) for tool in taking(name)]):
             types = " or ".join(types_of_schema(inside(first.parameters, name)))
             message = f"{key} never matches: {show(first.name)} declares {show(name)} as {types}"

@@ -93,7 +93,7 @@ class HistoryPage {
       if (tick.checked) this.ticked.push(run.id);
       this.showCompare();
     });
-    const counts = [countsText(run), run.failed && plural(run.failed, "failed", "failed"), run.errors && `${countText(run.errors)} without an answer`, run.counted && `${countText(run.counted)} counted`, run.tolerated && `${countText(run.tolerated)} tolerated`].filter(Boolean).join(", ");
+    const counts = [countsText(run), run.failed && plural(run.failed, "failed", "failed"), run.counted && `${countText(run.counted)} counted`, run.tolerated && `${countText(run.tolerated)} tolerated`].filter(Boolean).join(", ");
     const gates = run.gates_failed > 0 && plural(run.gates_failed, "gate failed", "gates failed");
     const under = [counts, gates].filter(Boolean).join(" · ");
     const commit = run.git ? [el("code", {}, shown(run.git.commit.slice(0, 8))), el("small", { class: "under" }, isolated(run.git.branch || ""), run.git.dirty ? ", uncommitted changes" : "")] : [UNKNOWN];
@@ -146,7 +146,8 @@ function fewOf(names) {
 }
 
 /** How many of the cases that ran passed. @param {any} run */
-export function countsText({ cases, skipped, passed }) {
+export function countsText({ cases, skipped, passed, errors }) {
+  if (errors) return `${countText(passed)} passed, ${plural(errors, "error")}`;
   if (cases > skipped) return `${countText(passed)}/${countText(cases - skipped)} passed`;
   return skipped ? `${countText(skipped)} skipped` : "no results";
 }

@@ -210,10 +210,10 @@ def test_a_recording_says_how_many_answers_it_holds(project: Project, workers: S
     project.suite(right("a"), right("b"), wrong("c"), raising("d"))
     run = project.run_subprocess if workers else project.run
     lines = run("--tooleval-cassette=evals/tapes", "--tooleval-trials=2", *workers).outlines
-    assert f"6 answers recorded in {Path('evals/tapes')}" in lines
+    assert f"6 replies recorded in {Path('evals/tapes')}" in lines
     project.suite(right("a"), right("b"), wrong("c"))
     again = project.run("--tooleval-cassette=evals/tapes", "--tooleval-trials=2")
-    again.stdout.no_fnmatch_line("*answers recorded in*")
+    again.stdout.no_fnmatch_line("*replies recorded in*")
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,7 @@ MISTAKES = {
             "max_calls=inf",
         )
     },
-    "fail-under=90": "--tooleval-fail-under=90: expected [SCOPE:][METRIC=]VALUE",
+    "fail-under=90": "--tooleval-fail-under=90: a share is at most 1, did you mean 90%?",
     "fail-over=errors=-1": "--tooleval-fail-over=errors=-1: expected [SCOPE:]NAME=VALUE",
     "fail-under=0.5 --confidence=95": (
         "--tooleval-confidence=95: expected 0.5 to 0.9999, or 50% to 99.99%"

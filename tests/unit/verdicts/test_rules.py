@@ -35,12 +35,13 @@ _UNDER = "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1"
 _OVER = "expected [SCOPE:]NAME=VALUE"
 WRONG_UNDER = {
     "": _UNDER,
-    "90": _UNDER,
+    "90": "a share is at most 1, did you mean 90%?",
+    "suite:overall=95": "did you mean suite:overall=95%?",
     "nan": _UNDER,
     "-0.1": _UNDER,
     "101%": _UNDER,
     "suite=:0.9": _UNDER,
-    "case:0.9": "scopes are model, suite, tag, variant, with a name or without",
+    "case:0.9": "unknown scope case, did you mean tag=case:0.9 or suite=case:0.9?",
     "suit:0.9": "unknown scope suit, did you mean suite?",
     "pass@=0.9": "expected a number of trials after pass@",
     "pass^0=0.9": "expected a number of trials after pass^",
