@@ -140,7 +140,8 @@ def _guarded(tool: Any, desk: ToolDesk) -> Any:
         refusal = await desk.refusal(tool_context.function_call_id, tool.name, args)
         if refusal is not None:
             return _response(refusal)
-        return await tool.run_async(args=args, tool_context=tool_context)
+        with desk.watching(tool_context.function_call_id):
+            return await tool.run_async(args=args, tool_context=tool_context)
 
     guarded.run_async = run
     return guarded

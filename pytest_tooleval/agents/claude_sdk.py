@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StopKind
+from ..record.status import StatusWord
 from . import messages as chat
 from .messages import Message, Model, Tool, ToolDesk
 
@@ -268,7 +269,7 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
                 replies[-1]["calls"].append((block.id, name, block.input))
             elif isinstance(block, sdk.ToolResultBlock):
                 text = chat.text_of({"content": block.content})
-                status = "error" if block.is_error else None
+                status: StatusWord | None = "error" if block.is_error else None
                 replies[-1]["results"].append(chat.tool_answer(block.tool_use_id, text, status))
     messages: list[Message] = []
     for each in replies:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import Counter
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -29,7 +30,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         )
 
     async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
-        from crewai.events import LLMCallCompletedEvent
+        from crewai.events import LLMCallCompletedEvent, ToolUsageErrorEvent, ToolUsageFinishedEvent
         from crewai.events import crewai_event_bus as bus
 
         calls = _Calls(desk)
@@ -44,19 +45,25 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
                 "mcps": None,
             }
         own = agent.model_copy(update=change)
-        answers: list[Any] = []
+        events: list[Any] = []
+        kinds = (LLMCallCompletedEvent, ToolUsageErrorEvent, ToolUsageFinishedEvent)
 
         def note(_: Any, event: Any) -> None:
             if event.agent_id == str(own.id):
-                answers.append(event)
+                events.append(event)
 
-        bus.on(LLMCallCompletedEvent)(note)
+        for kind in kinds:
+            bus.on(kind)(note)
         try:
             # In a thread, because `kickoff_async` fails if a guardrail makes the agent retry.
             result = await asyncio.to_thread(_kickoff, own, messages, calls)
             await asyncio.to_thread(bus.flush)
         finally:
-            bus.off(LLMCallCompletedEvent, note)
+            for kind in kinds:
+                bus.off(kind, note)
+        events.sort(key=lambda event: event.emission_sequence or 0)
+        answers = [event for event in events if isinstance(event, LLMCallCompletedEvent)]
+        ends = [event for event in events if not isinstance(event, LLMCallCompletedEvent)]
         replies = sum(message["role"] in ("assistant", "tool") for message in messages)
         transcript = [
             {key: value for key, value in message.items() if key in _KEPT}
@@ -65,8 +72,8 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         ][replies:]
         # At the limit, CrewAI asks for a last answer without tools.
         if (cut := desk.cut(transcript)) is not None:
-            return calls.marked(cut)
-        return _with_usage(chat.with_output(calls.marked(transcript), result.raw), answers)
+            return calls.marked(cut, ends)
+        return _with_usage(chat.with_output(calls.marked(transcript, ends), result.raw), answers)
 
     return chat.as_model(run, run_tools)
 
@@ -151,17 +158,23 @@ class _Calls:
         found = (text for arguments, text in self._refusals if arguments is context.tool_input)
         return next(found, None)
 
-    def marked(self, transcript: list[Message]) -> list[Message]:
-        """The run, with calls that reached no tool marked as refused."""
-        refused = set()
+    def marked(self, transcript: list[Message], ends: Sequence[Any]) -> list[Message]:
+        """The run, with calls marked that failed or reached no tool. `ends` are CrewAI's events."""
+        errors: dict[str, list[object]] = {}
+        for event in ends:
+            key = chat.key_of_call(event.tool_name, event.tool_args)
+            errors.setdefault(key, []).append(getattr(event, "error", None) or event.failure)
         for message in transcript:
             for id, name, arguments in chat.calls_of(message):
                 key = chat.key_of_call(name, arguments)
+                error = errors[key].pop(0) if errors.get(key) else None
                 if self._reached[key] == 0:
-                    refused.add(id)
-                else:
-                    self._reached[key] -= 1
-        return self.desk.with_approvals(chat.with_fields(transcript, refused, status="refused"))
+                    continue
+                self._reached[key] -= 1
+                self.desk.allow(id)
+                if error is not None:
+                    self.desk.failed(id, error)
+        return self.desk.marked(transcript)
 
 
 def _set_in_order(agent: Any) -> None:
@@ -185,9 +198,7 @@ def _with_usage(transcript: list[Message], answers: list[Any]) -> list[Message]:
 
     replies = [message for message in transcript if message["role"] == "assistant"]
     if len(replies) == len(answers):
-        for reply, event in zip(
-            replies, sorted(answers, key=lambda event: event.emission_sequence or 0), strict=True
-        ):
+        for reply, event in zip(replies, answers, strict=True):
             used = UsageMetrics.from_provider_dict(event.usage)
             if used is not None:
                 reply["usage"] = chat.usage_of(

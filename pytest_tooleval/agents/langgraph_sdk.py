@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 from ..errors import AgentGaveUp
+from ..record.status import StatusWord
 from . import messages as chat
 from .messages import Endings, Message, Model, ToolDesk
 
@@ -134,8 +135,10 @@ class _Asking:
         wrap, wrap_sync = own._awrap_tool_call, own._wrap_tool_call
 
         async def wrapped(request: Any, execute: Any) -> Any:
+            allowed: list[object] = []  # a wrapper may try a call again, which is one call all the same
+
             async def ask(request: Any) -> Any:
-                return await self._ask(request, execute, approves)
+                return await self._ask(request, execute, approves, allowed)
 
             if wrap is not None:
                 return await wrap(request, ask)
@@ -151,14 +154,16 @@ class _Asking:
         node._awrap_tool_call = wrapped
         return node
 
-    async def _ask(self, request: Any, execute: Any, approves: bool) -> Any:
+    async def _ask(self, request: Any, execute: Any, approves: bool, allowed: list[object]) -> Any:
         from langchain_core.messages import ToolMessage
-        from langgraph.errors import GraphInterrupt
+        from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
         desk, call = self._desk, request.tool_call
         id, name, arguments = call["id"], call["name"], call["args"]
         refusal = None
-        if approves and not desk.approves(name, arguments):
+        if call in allowed:
+            pass
+        elif approves and not desk.approves(name, arguments):
             refusal = f"The call of {name} was rejected."
         elif desk.tools is not None:
             answer = await desk.answer(id, name, arguments)
@@ -167,12 +172,17 @@ class _Asking:
             refusal = await desk.refusal(id, name, arguments)
         if refusal is not None:
             return ToolMessage(refusal, tool_call_id=id, name=name, status="error")
+        allowed.append(call)
         try:
-            return await execute(request)
+            with desk.watching(id, GraphBubbleUp):
+                answer = await execute(request)
         except GraphInterrupt as pause:
             desk.pause(id, name, arguments)
             self._paused |= {interrupt.id: (name, arguments) for interrupt in pause.args[0]}
             raise
+        if getattr(answer, "status", None) == "error":
+            desk.failed(id, answer.content)
+        return answer
 
     def resume_with(self, interrupt: Any) -> object:
         """The answer to an interrupt."""
@@ -282,7 +292,7 @@ def _transcript(messages: Iterable[Any]) -> list[Message]:
     transcript: list[Message] = []
     for message in messages:
         if message.type == "tool":
-            status = "error" if message.status == "error" else None
+            status: StatusWord | None = "error" if message.status == "error" else None
             transcript.append(chat.tool_answer(message.tool_call_id, message.content, status))
             continue
         for block in message.content_blocks:

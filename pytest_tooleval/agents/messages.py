@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
 from ..errors import AgentGaveUp, StopKind
+from ..record.status import StatusWord, error_or_unknown
 
 Message = dict[str, Any]
 _SYSTEM_ROLES = ("system", "developer")
@@ -56,6 +59,7 @@ class ToolDesk:
         self._rejected = {name.casefold() for name in approvals} - self._approved
         self._granted: Counter[str] = Counter()
         self._reached: set[object] = set()
+        self._failed: dict[object, StatusWord] = {}
         self._allowed: set[tuple[object, str, str]] = set()
         self._paused: set[tuple[object, str, str]] = set()
 
@@ -127,9 +131,33 @@ class ToolDesk:
         """
         self._paused |= {(id, name, str(arguments))} & self._allowed
 
+    @contextmanager
+    def watching(self, id: object, *signals: type[BaseException]) -> Iterator[None]:
+        """Record whether a call's tool raises. `signals` are exceptions that only steer the library.
+
+        Agents and libraries make a text of an exception, from which nobody can tell it. The last try
+        of a call counts.
+        """
+        self._failed.pop(id, None)
+        try:
+            yield
+        except signals:
+            raise
+        except BaseException as error:
+            self.failed(id, error)
+            raise
+
+    def failed(self, id: object, error: object) -> None:
+        """Record that a call ended in an error. If that is a time-out, it may have run all the same."""
+        is_lost = isinstance(error, asyncio.CancelledError)
+        self._failed[id] = "unknown" if is_lost else error_or_unknown(f"{type(error).__name__} {error}")
+
     def marked(self, transcript: list[Message]) -> list[Message]:
-        """The run, with calls that the library or an agent's guard stopped marked as refused."""
+        """The run, with the calls that failed, or that the library or an agent's guard stopped."""
         answered = {message["tool_call_id"] for message in transcript if message["role"] == "tool"}
+        for word in set(self._failed.values()):
+            ids = [id for id, each in self._failed.items() if each == word]
+            transcript = with_fields(transcript, ids, status=word)
         refused = answered - self._reached
         return self.with_approvals(with_fields(transcript, refused, status="refused"))
 
@@ -254,9 +282,11 @@ def assistant(
     return {**message, "usage": usage} if usage else message
 
 
-def tool_answer(id: str, content: object, status: str | None = None) -> Message:
+def tool_answer(id: str, content: object, status: StatusWord | None = None) -> Message:
     """The answer to a call, with the status of a call that did not succeed."""
     answer = {"role": "tool", "tool_call_id": id, "content": _json(content)}
+    if status == "error":
+        status = error_or_unknown(answer["content"])
     return {**answer, "status": status} if status else answer
 
 

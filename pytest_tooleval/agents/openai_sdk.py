@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -99,7 +100,9 @@ def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
     known[id(agent)] = own
 
     async def mcp_tools(context: Any) -> list[Any]:
-        return [_guarded_tool(agent, tool, desk) for tool in await agent.get_mcp_tools(context)]
+        assert desk is not None
+        watched = agent.clone(mcp_servers=[_watched_server(each, desk) for each in agent.mcp_servers])
+        return [_guarded_tool(agent, tool, desk) for tool in await watched.get_mcp_tools(context)]
 
     def guarded_handoff(handoff: Handoff[Any, Any]) -> Handoff[Any, Any]:
         if handoff._agent_ref is not None and (target := handoff._agent_ref()) is not None:
@@ -141,7 +144,46 @@ def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
         *(tool.tool_input_guardrails or ()),
         ToolInputGuardrail(ask, "suite"),
     ]
+    if desk is not None:
+        guarded.on_invoke_tool = _watched(guarded.on_invoke_tool, desk)
     return guarded
+
+
+def _watched(invoke: Any, desk: ToolDesk) -> Any:
+    """The function that runs a tool, of whose errors the desk learns.
+
+    The SDK makes a text of an exception, but first attaches it to the current span.
+    """
+    from agents.tracing import CustomSpanData
+    from agents.tracing.spans import NoOpSpan
+
+    class Watch(NoOpSpan[Any]):  # type: ignore[misc]  # the library may not be installed
+        def __init__(self, id: str) -> None:
+            super().__init__(CustomSpanData("tooleval", {}))
+            self._id = id
+
+        def set_error(self, error: Any) -> None:
+            desk.failed(self._id, sys.exc_info()[1] or error)
+
+    async def watched(context: Any, arguments: str) -> Any:
+        with desk.watching(context.tool_call_id), Watch(context.tool_call_id):
+            return await invoke(context, arguments)
+
+    return watched
+
+
+def _watched_server(server: Any, desk: ToolDesk) -> Any:
+    """A copy of an MCP server, of whose errors the desk learns, which the SDK only shows as text."""
+    own = getattr(server, "custom_data_extractor", None)
+
+    def extract(result: Any) -> Any:
+        if result.is_error:
+            desk.failed(result.run_context.tool_call_id, result.tool_output)
+        return own(result) if own else None
+
+    watched = copy.copy(server)
+    watched.custom_data_extractor = extract
+    return watched
 
 
 async def tools_of(agent: Any) -> list[Message]:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import StopKind
+from ..record.status import StatusWord
 from . import messages as chat
 from .messages import Message, Model, ToolDesk
 
 _OUTPUT = "(the output of the run)"
 # The status of calls that did not succeed.
-_STATUS = {"failed": "error", "retried": "error", "denied": "refused"}
+_STATUS: dict[str, StatusWord] = {"failed": "error", "retried": "error", "denied": "refused"}
 
 
 def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
@@ -80,7 +81,7 @@ class _Seen(Exception):
 
 def _capability(desk: ToolDesk) -> Any:
     """Asks the suite for approvals, and before the agent's own tools run, after all its guards."""
-    from pydantic_ai import ApprovalRequired, SkipToolExecution
+    from pydantic_ai import ApprovalRequired, CallDeferred, SkipToolExecution
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 
     class Asks(AbstractCapability[Any]):  # type: ignore[misc]  # the library may not be installed
@@ -105,10 +106,17 @@ def _capability(desk: ToolDesk) -> Any:
             self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any
         ) -> Any:
             try:
-                return await handler(args)
+                with desk.watching(call.tool_call_id, ApprovalRequired, CallDeferred, SkipToolExecution):
+                    return await handler(args)
             except ApprovalRequired:
                 desk.pause(call.tool_call_id, call.tool_name, call.args_as_json_str())
                 raise
+
+        async def on_tool_execute_error(
+            self, ctx: Any, *, call: Any, tool_def: Any, args: Any, error: Exception
+        ) -> Any:
+            desk.failed(call.tool_call_id, error)  # before another capability recovers from it
+            raise error
 
         async def handle_deferred_tool_calls(self, ctx: Any, *, requests: Any) -> Any:
             approved = {

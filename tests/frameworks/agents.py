@@ -23,7 +23,11 @@ def get_weather(city: str) -> str:
         city: The station.
     """
     open("really.log", "a").write(city)
-    return "rain"
+    if city == "Down":
+        raise RuntimeError("503 Service Unavailable")
+    if city == "Slow":
+        raise TimeoutError("timed out")
+    return "Error: none" if city == "Odd" else "rain"
 '''
 
 AGENTS = {
@@ -316,6 +320,217 @@ def ask(city: str, tool_context) -> str:
 
 ask.__name__ = "get_weather"
 asking = agent.clone(update={"tools": [find_station, ask]})
+""",
+}
+# Agents that go on after an error of get_weather, as their users let them, and refuse Atlantis.
+ENDINGS = {
+    "openai_agents": """
+from agents import ToolGuardrailFunctionOutput as Output
+from agents import tool_input_guardrail
+
+@tool_input_guardrail
+def check(data):
+    if "Atlantis" in data.context.tool_arguments:
+        return Output.reject_content("no such city")
+    return Output.allow()
+
+asking = agent.clone(tools=[
+    function_tool(find_station), function_tool(get_weather, tool_input_guardrails=[check])
+])
+""",
+    "openai_agents: a text of its own": """
+from agents import ToolGuardrailFunctionOutput as Output
+from agents import tool_input_guardrail
+
+@tool_input_guardrail
+def check(data):
+    if "Atlantis" in data.context.tool_arguments:
+        return Output.reject_content("no such city")
+    return Output.allow()
+
+weather = function_tool(
+    get_weather,
+    tool_input_guardrails=[check],
+    failure_error_function=lambda context, error: "It will be fine.",
+)
+asking = agent.clone(tools=[function_tool(find_station), weather])
+""",
+    "openai_agents: MCP": """
+from agents import ToolGuardrailFunctionOutput as Output
+from agents import tool_input_guardrail
+from agents.mcp import MCPServer
+from mcp import types
+
+@tool_input_guardrail
+def check(data):
+    if "Atlantis" in data.context.tool_arguments:
+        return Output.reject_content("no such city")
+    return Output.allow()
+
+class Server(MCPServer):
+    name = "weather"
+    async def connect(self): ...
+    async def cleanup(self): ...
+    async def list_prompts(self): ...
+    async def get_prompt(self, name, arguments=None): ...
+    async def list_tools(self, run_context=None, agent=None):
+        schema = tools[1].params_json_schema
+        return [types.Tool(name="get_weather", description="", input_schema=schema)]
+    async def call_tool(self, tool_name, arguments, meta=None):
+        try:
+            text, is_error = get_weather(**arguments), False
+        except Exception as error:
+            text, is_error = f"{type(error).__name__}: {error}", True
+        content = types.TextContent(type="text", text=text)
+        return types.CallToolResult(content=[content], is_error=is_error)
+
+server = Server(tool_input_guardrails=[check])
+asking = agent.clone(tools=[function_tool(find_station)], mcp_servers=[server])
+""",
+    "pydantic_ai": """
+from pydantic_ai import ModelRetry, SkipToolExecution
+from pydantic_ai.capabilities import AbstractCapability
+
+class Check(AbstractCapability):
+    async def before_tool_execute(self, ctx, *, call, tool_def, args):
+        if args["city"] == "Atlantis":
+            raise SkipToolExecution("no such city")
+        return args
+
+def get_weather_or_retry(city: str) -> str:
+    try:
+        return get_weather(city)
+    except Exception as error:
+        raise ModelRetry(f"{type(error).__name__}: {error}")
+
+get_weather_or_retry.__name__ = "get_weather"
+asking = Agent(
+    model,
+    instructions="Be right.",
+    tools=[find_station, get_weather_or_retry],
+    capabilities=[Check()],
+)
+""",
+    "pydantic_ai: a capability": """
+from pydantic_ai import SkipToolExecution
+from pydantic_ai.capabilities import AbstractCapability
+
+class Check(AbstractCapability):
+    async def before_tool_execute(self, ctx, *, call, tool_def, args):
+        if args["city"] == "Atlantis":
+            raise SkipToolExecution("no such city")
+        return args
+
+    async def on_tool_execute_error(self, ctx, *, call, tool_def, args, error):
+        return "It will be fine."
+
+asking = Agent(
+    model, instructions="Be right.", tools=[find_station, get_weather], capabilities=[Check()]
+)
+""",
+    "langgraph": """
+from langchain.agents.middleware import wrap_tool_call
+from langchain_core.messages import ToolMessage
+
+@wrap_tool_call
+async def check(request, handler):
+    id = request.tool_call["id"]
+    if request.tool_call["args"]["city"] == "Atlantis":
+        return ToolMessage("no such city", tool_call_id=id)
+    try:
+        return await handler(request)
+    except Exception as error:
+        return ToolMessage("It will be fine.", tool_call_id=id)
+
+asking = create_agent(
+    model, [find_station, get_weather], system_prompt="Be right.", middleware=[check]
+)
+""",
+    "langgraph: a second try": """
+from langchain.agents.middleware import ToolRetryMiddleware, wrap_tool_call
+from langchain_core.messages import ToolMessage
+
+@wrap_tool_call
+async def check(request, handler):
+    if request.tool_call["args"]["city"] == "Atlantis":
+        return ToolMessage("no such city", tool_call_id=request.tool_call["id"])
+    return await handler(request)
+
+again = ToolRetryMiddleware(max_retries=1, initial_delay=0, on_failure="continue")
+asking = create_agent(
+    model, [find_station, get_weather], system_prompt="Be right.", middleware=[check, again]
+)
+""",
+    "langgraph: the node": """
+from langchain_core.messages import ToolMessage
+from langgraph.graph import END, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+
+def check(request, handler):
+    if request.tool_call["args"]["city"] == "Atlantis":
+        return ToolMessage("no such city", tool_call_id=request.tool_call["id"])
+    return handler(request)
+
+async def ask(state):
+    bound = model.bind_tools([find_station, get_weather])
+    return {"messages": [await bound.ainvoke([("system", "Be right."), *state["messages"]])]}
+
+asking = StateGraph(MessagesState).add_node("ask", ask).set_entry_point("ask")
+asking.add_node("tools", ToolNode(
+    [find_station, get_weather], handle_tool_errors=True, wrap_tool_call=check
+))
+asking.add_conditional_edges("ask", tools_condition).add_edge("tools", "ask")
+asking = asking.compile()
+""",
+    "google_adk": """
+def check(tool, args, tool_context):
+    return {"result": "no such city"} if args["city"] == "Atlantis" else None
+
+def recover(tool, args, tool_context, error):
+    return {"result": "It will be fine."}
+
+asking = agent.clone(update={
+    "before_tool_callback": check, "on_tool_error_callback": recover,
+})
+""",
+    "crewai": """
+from crewai.hooks import before_tool_call
+
+@before_tool_call
+def check(context):
+    return False if context.tool_input["city"] == "Atlantis" else None
+
+asking = agent
+""",
+    "crewai: a failure": """
+from crewai.hooks import before_tool_call
+from crewai.tools.tool_failure import ToolFailure
+
+@before_tool_call
+def check(context):
+    return False if context.tool_input["city"] == "Atlantis" else None
+
+def weather(city: str):
+    "Get the weather at a station."
+    try:
+        return get_weather(city)
+    except Exception as error:
+        return ToolFailure(message="It will be fine.", code=type(error).__name__)
+
+weather.__name__ = "get_weather"
+asking = agent.model_copy(update={"tools": [tool(find_station), tool(weather)]})
+""",
+    "claude_agent": """
+from dataclasses import replace
+from claude_agent_sdk import HookMatcher
+
+async def check(call, id, context):
+    if call["tool_input"]["city"] != "Atlantis":
+        return {}
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": "no such city"}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **decision}}
+
+asking = replace(agent, hooks={"PreToolUse": [HookMatcher(hooks=[check])]})
 """,
 }
 # Agents whose tools are those of another agent or of a server. The model gets there by the calls, or by

@@ -111,3 +111,31 @@ def _arguments(value: Any) -> Any:
 def _text(content: Any) -> str:
     text: str = content if isinstance(content, str) else content[0]["text"]
     return text
+
+
+class Names:
+    """The names of the tools. Claude's hooks and permissions know them with their server's."""
+
+    def __init__(self, library: str) -> None:
+        prefix = "mcp__suite__" if library == "claude_agent" else ""
+        self.station, self.weather = f"{prefix}find_station", f"{prefix}get_weather"
+
+    def suite(self, *cases: dict[str, Any]) -> dict[str, Any]:
+        tools = [
+            {"type": "function", "function": {"name": name, "parameters": CITY}}
+            for name in (self.station, self.weather)
+        ]
+        return {"name": "S", "tools": tools, "test_cases": list(cases)}
+
+    def case(self, id: str, *steps: list[tuple[str, str]], forever: bool = False, **more: Any) -> Any:
+        """A conversation of one turn with this plan. It expects each call that is not forbidden."""
+        names = {"find_station": self.station, "get_weather": self.weather}
+        calls = [
+            {"tool": names[tool], "params": {"city": city}}
+            for step in steps
+            for tool, city in step
+            if names[tool] not in more.get("forbidden_calls", ())
+        ]
+        turn = {"prompt": planned(list(steps), forever=forever), "expected_calls": calls}
+        mocks = {self.station: "S7", self.weather: "rain"}
+        return {"id": id, "turns": [turn], "mock_responses": mocks, **more}

@@ -20,9 +20,9 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "figures", "text", "keys", "secrets", "writing", "explain", "findings", "agents"),
+    ("errors", "figures", "text", "keys", "secrets", "writing", "explain", "findings"),
     ("record",),
-    ("checkout",),
+    ("checkout", "agents"),
     ("jsonschemas",),
     ("matchers",),
     ("worlds",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,6 +54,38 @@ def test_a_limit_of_the_case_ends_a_run_and_one_of_the_agent_gives_up() -> None:
     assert {each["status"] for each in ended if each["role"] == "tool"} == {"refused"}
     with pytest.raises(AgentGaveUp, match="max_turns"):
         desk.ended("max_turns", [*run[:4], assistant("Well.")])
+
+
+def test_the_last_try_of_a_call_decides_whether_its_tool_failed() -> None:
+    desk = ToolDesk(None, lambda *_: None, {}, 9)
+    tries: dict[str, list[BaseException | None]] = {
+        "first": [RuntimeError("503"), None],
+        "last": [None, RuntimeError("503")],
+        "time-out": [TimeoutError()],
+        "cut off": [asyncio.CancelledError()],
+        "signal": [StopIteration()],
+    }
+    for id, errors in tries.items():
+        desk.allow(id)
+        for error in errors:
+            with suppress(BaseException), desk.watching(id, StopIteration):
+                if error is not None:
+                    raise error
+    run = [
+        each
+        for id in [*tries, "no tool"]
+        for each in (assistant("", [(id, *FORM[1:])]), tool_answer(id, "x"))
+    ]
+    found = {each["tool_call_id"]: each.get("status") for each in desk.marked(run)[1::2]}
+    assert found == {
+        "first": None,
+        "last": "error",
+        "time-out": "unknown",
+        "cut off": "unknown",
+        "signal": None,
+        "no tool": "refused",
+    }
+    assert tool_answer("a", "the request timed out", "error")["status"] == "unknown"
 
 
 def test_prompts_are_texts_of_the_user() -> None:
