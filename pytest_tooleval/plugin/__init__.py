@@ -64,9 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, even without a suite.
     settings = config.stash[_settings_key] = read_settings(config)
-    if settings.estimate or settings.asking.most_trials is not None:
-        # An estimate runs nothing. With auto trials, one process must see all answers to decide which
-        # cases to run again; it still sends requests concurrently.
+    if settings.estimate:  # it runs nothing
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
     if settings.outputs.events is not None or STANDARD_INPUT in config.stash:
         eval_session(config)
@@ -109,14 +107,12 @@ def _asked_header(settings: Settings, workers: int | None) -> str:
         return printable(
             f"tooleval: transcripts ({len(asking.transcripts)}) of {names}; no model is asked"
         )
-    most = asking.most_trials
-    steps = f"; up to {most} trials, in one process" if most else ""
     shared = (
         f" over {workers} workers (-n0 runs as many in one process, and starts faster)"
         if workers
         else ""
     )
-    return f"tooleval: {names}; {asking.concurrency} requests at a time{shared}{steps}"
+    return f"tooleval: {names}; {asking.concurrency} requests at a time{shared}"
 
 
 class _Results:

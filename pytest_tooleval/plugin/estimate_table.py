@@ -18,7 +18,7 @@ def show_estimate(config: pytest.Config, run: EvalRun, cases: Iterable[CaseItem]
     """Show what the selected cases would send, instead of running anything."""
     # A variant that leaves a case unchanged sends no request.
     jobs = [each.task.job for each in cases if not is_skipped(each) and not each.case.arm.is_same]
-    estimated = Estimated(models=tuple(estimate(jobs)), most_trials=run.settings.asking.most_trials)
+    estimated = Estimated(models=tuple(estimate(jobs)))
     run.observers.estimated(estimated)
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if reporter is not None:

@@ -82,7 +82,6 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
     history = read_history(given, config.invocation_params.dir, config.rootpath)
     if not process.is_worker:  # the controller does the comparison
         baseline = read_baseline(given, process.store, history)
-    trials, most_trials = read_trials(given, gates, asks=transcripts is None)
     asking = Asking(
         models=_models(config, given, transcripts),
         transcripts=transcripts,
@@ -91,14 +90,13 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
         overrides=Overrides(
             tool_choice=given["tool_choice"],
             temperature=given["temperature"],
-            trials=trials,
+            trials=read_trials(given),
             pass_rule=given["pass"],
             thresholds=dict(given["threshold"]) or None,
         ),
         allowed_tools=_allowed_tools(config, given),
         concurrency=int(given["concurrency"]),
         timeout_s=given["timeout"],
-        most_trials=most_trials,
         variants=tuple(dict.fromkeys(given["variant"])),
         cassette=_cassette(config, given),
         record=given["record"],
@@ -118,7 +116,7 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
         preset_text=given.preset_text,
         replaced_text=given.replaced_text,
         asking=asking,
-        judging=Judging(gates, baseline, given["fail_inconclusive"], most_trials or 1),
+        judging=Judging(gates, baseline, given["fail_inconclusive"]),
         outputs=outputs,
         estimate=given["estimate"],
         shard=shard,
@@ -136,8 +134,6 @@ def _shard(config: pytest.Config, given: Given, reports: Sequence[Report]) -> Sh
     shard: ShardNumber | None = given["shard"]
     if shard is None or config.option.collectonly or given["estimate"]:
         return shard
-    if given.typed.get("trials", "").startswith("auto"):
-        raise ConfigError("--tooleval-trials=auto: no shard sees all answers; give a number")
     if not any(report.format == "json" for report in reports):
         raise ConfigError(
             "--tooleval-shard: needs a JSON report, which `tooleval merge` reads; add "

@@ -46,7 +46,6 @@ class Terminal(Observer):
         # The word for failures until the gates have judged them.
         self._excused = COUNTED if run.settings.shard is None else NOT_JUDGED
         self._summarising = False
-        self._steps = 0
         self._last_sign = time.monotonic()
 
     @pytest.hookimpl(wrapper=True)
@@ -90,11 +89,6 @@ class Terminal(Observer):
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
             more = counted(wait.sent - wait.answered(), "more case")
             self._say(f"waiting for an answer for {wait.seconds:.0f} s; {more} pending")
-
-    def stepped(self, undecided: int) -> None:
-        self._steps += 1
-        verdict = f"no verdict yet on {counted(undecided, 'case')}" if undecided else "all decided"
-        self._say(f"step {self._steps}: {verdict}")
 
     def planned(self, lines: Sequence[str]) -> None:
         for line in () if self._silent else lines:

@@ -73,7 +73,6 @@ class Estimated(_Event, frozen=True, kw_only=True, tag="estimated"):
     """What the selected cases would send and cost, with --tooleval-estimate. No case starts then."""
 
     models: Annotated[tuple[Estimate, ...], doc("One for each model, judge and simulated user.")]
-    most_trials: Annotated[int | None, doc("The most trials with --tooleval-trials=auto; else null.")]
 
 
 class Judged(_Event, frozen=True, kw_only=True, tag="judged"):

@@ -39,9 +39,6 @@ def estimate_lines(estimated: Estimated) -> list[str]:
         lines.append(
             "give a model prices with input_price and output_price in its table (USD per million tokens)"
         )
-    if estimated.most_trials is not None:
-        most = estimated.most_trials
-        lines.append(f"a first step of --tooleval-trials=auto; up to {most} trials each")
     return lines
 
 

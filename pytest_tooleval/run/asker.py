@@ -99,10 +99,6 @@ class Asker:
         numbers = range(job.case.trials)
         return self._ask([self._trial(job, number, fresh=fresh, first=first) for number in numbers])
 
-    def once_more(self, job: Job, number: int) -> Pending:
-        """Ask for one more trial of a job."""
-        return self._ask([self._trial(job, number)])
-
     def given(self, job: Job, answers: list[TrialAnswer]) -> Pending:
         """Answers that were given, sent to the judge if the case has rubrics."""
         if job.judge is None or not job.case.rubrics:

@@ -7,7 +7,6 @@ from .asker import Pending
 from .eval_run import EvalRun
 from .given import answers_of
 from .observers import Wait
-from .steps import in_steps
 from .task import Task
 
 
@@ -17,7 +16,6 @@ class CaseQueue:
     def __init__(self, run: EvalRun) -> None:
         self.run = run
         self._asker = run.asker
-        self._in_steps: list[Task] = []
         self._pending: dict[str, Pending] = {}
 
     def ahead(self, task: Task) -> None:
@@ -27,8 +25,6 @@ class CaseQueue:
         if task.transcripts is not None and not task.job.case.rubrics:
             return  # nothing to send: transcripts that need no judge
         self._pending[task.nodeid] = self._begin(task)
-        if self.run.settings.asking.most_trials is not None:
-            self._in_steps.append(task)
 
     def _begin(self, task: Task) -> Pending:
         if task.transcripts is not None:
@@ -39,12 +35,6 @@ class CaseQueue:
 
     def take(self, task: Task) -> list[TrialAnswer]:
         """Wait for the answer to each trial of a case. Sends the case now if it was not sent ahead."""
-        if self._in_steps:
-            tasks = [each for each in self._in_steps if each.nodeid in self._pending]
-            self._in_steps = []
-            first = [self.answers(self._pending[each.nodeid]) for each in tasks]
-            for each, answers in zip(tasks, in_steps(self.run, tasks, first, self.tick), strict=True):
-                self._pending[each.nodeid] = Pending(answers)
         sent = self._pending.pop(task.nodeid, None)
         return self._asker.take(self._begin(task) if sent is None else sent, self.tick)
 

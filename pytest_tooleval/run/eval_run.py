@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ..record.results import CaseRow, KeptCase
 from ..record.run import SCORING_VERSION, AskedModel, Git, Run, new_run_id
 from ..reports.outputs import Written, on_github
 from ..settings.parts import Settings
-from ..verdicts.run import RunVerdict, foresee, undecided
+from ..verdicts.run import RunVerdict, foresee
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
 from .book import RunBook
@@ -105,13 +105,6 @@ class EvalRun:
         case = KeptCase(_ROW.decode(json), json)
         self.book.add(case)
         self.observers.case_done(case)
-
-    def undecided(self, rows: Sequence[CaseRow]) -> set[str]:
-        """With --tooleval-trials=auto: the cases whose verdicts more trials may decide."""
-        verdict = self.book.verdict_on(rows, self.about(), self.known.misnamed)
-        found = undecided(rows, verdict.gates, verdict.comparison)
-        self.observers.stepped(len(found))
-        return found
 
     def judge(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""

@@ -36,9 +36,6 @@ class Observer:
     def waited(self, wait: Wait) -> None:
         """Called repeatedly while waiting for one answer."""
 
-    def stepped(self, undecided: int) -> None:
-        """Called after each step of --tooleval-trials=auto, with the number of undecided cases."""
-
     def case_done(self, case: KeptCase) -> None:
         """Called when a case has its result, and again after each rerun."""
 
@@ -73,10 +70,6 @@ class Observers(Observer):
     def waited(self, wait: Wait) -> None:
         for each in self._all:
             each.waited(wait)
-
-    def stepped(self, undecided: int) -> None:
-        for each in self._all:
-            each.stepped(undecided)
 
     def case_done(self, case: KeptCase) -> None:
         for each in self._all:

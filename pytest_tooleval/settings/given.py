@@ -127,44 +127,19 @@ def read_gates(given: Given) -> Gates:
     return Gates(rules, given["confidence"], any(map(given.asks, kinds)))
 
 
-def read_trials(given: Given, gates: Gates, *, asks: bool) -> tuple[int | None, int | None]:
-    """The number of trials, and the maximum for `auto`; one of them is None.
-
-    In the ini file, which applies to all runs, auto is ignored if nothing determines when to stop.
-    """
-    trials, most = given["trials"] or (None, None)
-    typed, rule = "trials" in given.typed, given["pass"] or ""
+def read_trials(given: Given) -> int | None:
+    """The number of trials, as an option sets it."""
+    trials: int | None = given["trials"]
+    rule = given["pass"] or ""
     of_rule = int(rule.partition("/")[2] or 0)
-    if of_rule and not typed:  # presets and the ini file are not about this run alone
-        return None, None
-    if most is None:
-        if trials and of_rule not in (0, trials):
-            raise ConfigError(
-                f"--tooleval-pass={rule} asks each case {of_rule} times, which contradicts "
-                f"{given.where('trials')}={trials}; leave that out"
-            )
-        return trials, None
-    option = "--tooleval-trials=auto"
-    if not asks and typed:
+    if of_rule and "trials" not in given.typed:  # presets and the ini file are not about this run alone
+        return None
+    if trials and of_rule not in (0, trials):
         raise ConfigError(
-            f"{option}: transcripts cannot be queried again; omit it or --tooleval-transcripts"
+            f"--tooleval-pass={rule} asks each case {of_rule} times, which contradicts "
+            f"{given.where('trials')}={trials}; leave that out"
         )
-    decides = given.has("baseline") or bool(gates.fail_under and gates.confidence)
-    if typed and not decides:
-        raise ConfigError(
-            f"{option}: nothing determines when to stop; add --tooleval-baseline, or a gate "
-            "(--tooleval-fail-under) and --tooleval-confidence"
-        )
-    if not (asks and decides):
-        return None, None
-    if of_rule:
-        raise ConfigError(f"{option}: --tooleval-pass={rule} sets the number of trials; leave one out")
-    if gates.confidence and any(rule.metric == "pass_rate" for rule in gates.fail_under):
-        raise ConfigError(
-            f"{option}: how many cases pass depends on how often they are asked; use pass^1, the "
-            "share of trials that pass, instead of pass_rate"
-        )
-    return None, most
+    return trials
 
 
 def read_history(given: Given, here: Path, root: Path) -> str:

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from ..errors import ConfigError
 from ..text import near, read_number, read_share
 
-# The default maximum for --tooleval-trials=auto.
-DEFAULT_MOST = 10
 Read = Callable[[str], Any]
 
 
@@ -152,15 +150,12 @@ def _place(text: str) -> str:
     return text
 
 
-def _trials(text: str) -> tuple[int | None, int | None]:
-    """The number of trials, and the maximum for `auto`; one of them is None."""
+def _trials(text: str) -> int:
     from ..suite.types import MAX_TRIALS
 
-    auto, colon, most = text.partition(":")
-    count = (most if colon else str(DEFAULT_MOST)) if auto == "auto" else text
-    if not (count.isdecimal() and 1 <= int(count) <= MAX_TRIALS):
-        raise ValueError(f"expected 1 to {MAX_TRIALS}, auto, or auto:MAX")
-    return (None, int(count)) if auto == "auto" else (int(count), None)
+    if not (text.isdecimal() and 1 <= int(text) <= MAX_TRIALS):
+        raise ValueError(f"expected 1 to {MAX_TRIALS}")
+    return int(text)
 
 
 def _rule(text: str) -> str:
@@ -353,8 +348,8 @@ _MODELS = (
 _ASKING = (
     Option(
         "trials",
-        "trials of each case (default: the suite's, else 1); auto: until the verdict is clear",
-        "N|auto[:MAX]",
+        "trials of each case (default: the suite's, else 1)",
+        "N",
         read=_trials,
         ini=True,
         form=True,

@@ -24,7 +24,7 @@ class Asking:
     """What a run asks, and how.
 
     `transcripts` are those to judge instead of querying `models`, which are then the transcripts'
-    models. `most_trials` is the maximum for `--tooleval-trials=auto`, None without it. `max_cost` is in
+    models. `max_cost` is in
     US dollars. `shares` are the parts taken of all limits: their number, and which, from 0.
     """
 
@@ -36,7 +36,6 @@ class Asking:
     allowed_tools: tuple[str, ...]
     concurrency: int
     timeout_s: float
-    most_trials: int | None
     variants: tuple[str, ...]
     cassette: Path | None
     record: RecordMode

@@ -50,10 +50,9 @@ class Baseline:
 class Judging:
     """How a run is judged: the part of its settings that `tooleval merge` can repeat.
 
-    `strict` fails inconclusive verdicts. `looks` is how often the run may be judged before it ends.
+    `strict` fails inconclusive verdicts.
     """
 
     gates: Gates = Gates()
     baseline: Baseline | None = None
     strict: bool = False
-    looks: int = 1

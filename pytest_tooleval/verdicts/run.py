@@ -14,7 +14,6 @@ from ..record.results import CaseRow, unchanged
 from ..record.run import Run
 from ..text import counted
 from .judging import Gates, Judging
-from .rules import SCOPES
 from .sides import FindSuite
 
 
@@ -107,59 +106,19 @@ def judge_gates(
         return []
     from .gates import decide_gates
 
-    confidence = _confidence(judging)
+    confidence = judging.gates.confidence
     return decide_gates(cases, gates.rules, confidence, strict=judging.strict, collected=collected)
-
-
-def undecided(
-    cases: Sequence[CaseRow], gates: Sequence[Gate], comparison: Comparison | None
-) -> set[str]:
-    """The node ids of cases whose verdicts more trials could decide."""
-    found = {
-        case.nodeid
-        for gate in gates
-        # pass^3 has no value yet after two trials.
-        if gate.verdict == "inconclusive" or (gate.kind == "fail_under" and gate.value is None)
-        for case in cases
-        if case.model == gate.model and gate.of in [name for name, _ in SCOPES[gate.scope].keys(case)]
-    }
-    if comparison is None:
-        return found
-    models = {model.new for model in comparison.models if model.verdict == "inconclusive"}
-    unshared = comparison.cases
-    apart = {
-        case.of_case
-        for cases in (unshared.added, unshared.changed, unshared.incomparable)
-        for case in cases
-    }
-    return found | {
-        case.nodeid for case in cases if case.model in models and case.identity.of_case not in apart
-    }
 
 
 def foresee(cases: Sequence[CaseRow], judging: Judging) -> list[str]:
     """A line for each gate on what it can decide with these planned cases; see `power_lines`."""
-    confidence = _confidence(judging)
+    confidence = judging.gates.confidence
     if confidence is None:
         return []
     from .planning import power_lines
 
     rules = [rule for rule in judging.gates.fail_under if rule.needed < 1]
     return list(power_lines(cases, rules, confidence))
-
-
-def _confidence(judging: Judging) -> float | None:
-    asked = judging.gates.confidence
-    return None if asked is None else 1 - _of_each_look(1 - asked, judging.looks)
-
-
-def _of_each_look(error: float, looks: int) -> float:
-    """Each step's share of the error probability with --tooleval-trials=auto.
-
-    Equal shares are alpha spending (Lan & DeMets 1983) at a constant rate (Kim & DeMets 1987). By
-    Bonferroni's inequality, they keep the total however the looks depend on each other.
-    """
-    return error / looks
 
 
 def _compared(
@@ -175,7 +134,6 @@ def _compared(
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import compare
-    from .paired import ALPHA
     from .sides import BASE_WORD, RUN_WORD, Side
 
     evaluated = [case for case in unchanged(cases) if case.model]
@@ -199,7 +157,6 @@ def _compared(
         old._replace(suites=suites or old.suites),
         Side("this run", run, evaluated),
         models=baseline.models,
-        alpha=_of_each_look(ALPHA, judging.looks),
         max_drop=baseline.max_drop,
         strict=judging.strict,
         named=word is None and not is_base,

@@ -18,9 +18,7 @@ import argparse
 import itertools
 import random
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from power import power
 
-from pytest_tooleval.record.gates import Verdict
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION, Run
-from pytest_tooleval.settings.options import DEFAULT_MOST
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import compare
-from pytest_tooleval.verdicts.gates import decide_gates
-from pytest_tooleval.verdicts.paired import ALPHA
-from pytest_tooleval.verdicts.rules import Rule
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.simulation import after_drop, typical_pass_rates
 from pytest_tooleval.verdicts.variants import compare_variants
@@ -60,35 +53,21 @@ MIXES = {
     "weak": (0.20, 0.50, (1.0,)),
     "typical, weights 1 and 3": (0.55, 0.15, (1.0, 3.0)),
 }
-# Cases, trials of the baseline (0: itself asked in steps), change, drop, whether cases broke.
-IN_ROUNDS: list[tuple[str, int, str, float, bool]] = [
-    ("typical", 5, "none", 0.0, False),
-    ("typical", 1, "none", 0.0, False),
-    ("typical", 0, "none", 0.0, False),
-    ("near 1", 1, "none", 0.0, False),
-    ("typical", 5, "10 points, all less sure", 0.1, False),
-    ("typical", 5, "10 points, some broken", 0.1, True),
-    ("typical", 5, "5 points, all less sure", 0.05, False),
-    ("typical", 5, "20 points, all less sure", 0.2, False),
-]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pairs", type=int, default=2000, help="simulated pairs of runs (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
-    for name in ("gate", "steps", "intervals", "power", "variants"):
+    for name in ("gate", "intervals", "power", "variants"):
         parser.add_argument(f"--{name}", action="store_true", help=f"only the {name} tables")
     options = parser.parse_args()
-    chosen = (options.gate, options.steps, options.intervals, options.power, options.variants)
+    chosen = (options.gate, options.intervals, options.power, options.variants)
     everything = not any(chosen)
     if options.gate or everything:
         print_table(false_alarms(options.pairs, options.seed))
         print_table(detection(options.pairs, options.seed))
         print_table(stress(options.pairs, options.seed))
-    if options.steps or everything:
-        print_table(compared_in_steps(options.pairs, options.seed))
-        print_table(gated_in_steps(options.pairs, options.seed))
     if options.intervals or everything:
         print_table(coverage(options.pairs, options.seed))
     if options.power or everything:
@@ -264,86 +243,6 @@ def _arms(rates: Sequence[Sequence[float]], trials: int, chance: random.Random) 
         for number, of_arm in enumerate(rates)
         for row in simulate(of_arm, trials, chance).cases
     ]
-
-
-# Trials in steps
-
-
-def in_steps(
-    rates: Sequence[float], judge: Callable[[Side], Verdict], chance: random.Random
-) -> tuple[Verdict, int, Side]:
-    """The verdict of `--tooleval-trials=auto`, after how many trials of each case, and the run."""
-    answers: list[list[Answer]] = [[] for _ in rates]
-    verdict: Verdict = "inconclusive"
-    trials = 0
-    while verdict == "inconclusive" and trials < DEFAULT_MOST:
-        trials += 1
-        for mine, rate in zip(answers, rates, strict=True):
-            mine.append(_answer(chance.random() < rate, chance))
-        run = _side(list(itertools.starmap(_row, enumerate(answers))))
-        verdict = judge(run)
-    return verdict, trials, run
-
-
-def compared_in_steps(pairs: int, seed: int) -> Iterable[list[str]]:
-    """Against baselines of 100 cases; beside it a plan of five trials, which is what it would cost."""
-    shares: tuple[Verdict, ...] = ("failed", "inconclusive")
-    yield [
-        *("cases", "trials of the baseline", "change"),
-        *(*shares, "mean trials", "5 trials: failed", "inconclusive"),
-    ]
-    for mix, trials, change, drop, broken in IN_ROUNDS:
-        chance = random.Random(f"{seed} {mix} {trials} {change}")
-        runs = 2 * pairs if (mix, trials, drop) == ("typical", 5, 0.0) else pairs // 2
-        auto: Counter[Verdict] = Counter()
-        fixed: Counter[Verdict] = Counter()
-        asked = 0
-        for _ in range(runs):
-            rates = typical_pass_rates(100, chance, *MIXES[mix][:2])
-            after = after_drop(rates, drop, chance, broken=broken) if drop else rates
-            old = simulate(rates, trials or 5, chance)
-            if not trials:  # the baseline was itself asked until it passed against another one
-                first, passed = old, False
-                while not passed:
-                    verdict, _, old = in_steps(rates, partial(_compared, first), chance)
-                    passed = verdict == "passed"
-            verdict, steps, _ = in_steps(after, partial(_compared, old), chance)
-            auto[verdict] += 1
-            asked += steps
-            fixed[compare(old, simulate(after, 5, chance)).verdict] += 1
-        yield [
-            *(mix, str(trials) if trials else "asked in steps", change),
-            *(percent(auto[share] / runs) for share in shares),
-            f"{asked / runs:.2f}",
-            *(percent(fixed[share] / runs) for share in shares),
-        ]
-
-
-def _compared(old: Side, new: Side) -> Verdict:
-    return compare(old, new, alpha=ALPHA / DEFAULT_MOST).verdict
-
-
-def gated_in_steps(pairs: int, seed: int) -> Iterable[list[str]]:
-    """A gate on the share of trials that pass, at a confidence of 0.95, over 100 and 400 cases."""
-    yield ["cases", "value needed", "passed", "failed", "inconclusive", "mean trials"]
-    mean = _mean(*MIXES["typical"][:2], "pass")
-    for cases, above in itertools.product((100, 400), (0.0, -0.1, 0.1)):
-        chance = random.Random(f"{seed} {cases} {above}")
-        gate = Rule("pass^1", mean + above)
-
-        def judge(run: Side, gate: Rule = gate) -> Verdict:
-            return decide_gates(run.cases, [gate], confidence=1 - 0.05 / DEFAULT_MOST)[0].verdict
-
-        found: Counter[Verdict] = Counter()
-        asked = 0
-        for _ in range(pairs // 2):
-            verdict, trials, _ = in_steps(typical_pass_rates(cases, chance), judge, chance)
-            found[verdict] += 1
-            asked += trials
-        where = {0.0: "the true mean", -0.1: "10 points below", 0.1: "10 points above"}[above]
-        verdicts: tuple[Verdict, ...] = ("passed", "failed", "inconclusive")
-        shares = [percent(found[verdict] / (pairs // 2)) for verdict in verdicts]
-        yield [str(cases), where, *shares, f"{asked / (pairs // 2):.2f}"]
 
 
 # The intervals

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "pytest_tooleval"
 INSTEAD = {
-    r"rounds?": "reply, or step of --tooleval-trials=auto",
+    r"rounds?": "reply",
     r"hops?": "call",
     r"trajector(y|ies)": "transcript",
     r"recorded runs?": "transcript",

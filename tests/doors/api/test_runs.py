@@ -172,13 +172,13 @@ def test_names_are_no_options() -> None:
         models=["--help"],
         cases=["-x", "b c"],
         keyword="--help",
-        options={"trials": "auto:5", "preset": "--help", "threshold": "overall=0.8 max_calls=3"},
+        options={"trials": "5", "preset": "--help", "threshold": "overall=0.8 max_calls=3"},
     )
     assert pytest_arguments(given, ["--all,*"]) == [
         "./--x.tooleval.json::-x",
         "./--x.tooleval.json::b c",
         "--tooleval-model=--help",
-        "--tooleval-trials=auto:5",
+        "--tooleval-trials=5",
         "--tooleval-preset=--help",
         "--tooleval-threshold=overall=0.8",
         "--tooleval-threshold=max_calls=3",

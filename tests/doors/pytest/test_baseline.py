@@ -456,13 +456,6 @@ def test_cases_that_cannot_be_scored_again_are_not_comparable(
     assert older.run(*options, "--tooleval-fail-inconclusive").ret == 1
 
 
-def test_more_trials_are_not_asked_for_what_is_not_comparable(older: Project) -> None:
-    rewrite(older, _without_transcripts)
-    older.forget_calls()
-    assert older.run("--tooleval-baseline=old.json", GATE, "--tooleval-trials=auto:3").ret == 0
-    assert len(older.calls) == CASES
-
-
 def test_the_cases_that_can_be_scored_again_are_compared(older: Project) -> None:
     rewrite(older, lambda each: each["cases"][0]["trials"][0].update(transcript=None))
     options = ("--tooleval-baseline=old.json", GATE, "--tooleval-report=out.json")

@@ -85,7 +85,7 @@ def test_a_shard_has_its_part_of_the_limits_and_leaves_verdicts_to_the_merge(roo
     limits = "requests_per_minute = 10\ntokens_per_minute = 1000\nmax_concurrency = 2\n"
     (root / "tooleval.toml").write_text(f'[models.a]\ncallable = "a:b"\n{limits}')
     line = "model=a --shard=3/3 --report=a.json --judge=a"
-    ini = {"preset": "nightly", "fail_under": ["1"], "fail_inconclusive": True, "trials": "auto"}
+    ini = {"preset": "nightly", "fail_under": ["1"], "fail_inconclusive": True, "trials": "5"}
     found = settings(root, line, **ini, history="off")
     assert found.asking.concurrency == 10
     for model in (*found.asking.models, found.asking.judge):
@@ -199,37 +199,23 @@ GATE = "fail-under=pass^1=0.5 --confidence=0.9"
 
 
 @pytest.mark.parametrize(
-    ("line", "ini", "trials", "most"),
+    ("line", "ini", "trials"),
     [
-        ("trials=3", None, 3, None),
-        ("", "3", 3, None),
-        ("pass=4/5 --trials=5", None, 5, None),
+        ("trials=3", None, 3),
+        ("", "3", 3),
+        ("pass=4/5 --trials=5", None, 5),
         # A rule sets the number of trials; the ini file and presets are about all other runs.
-        ("pass=1/2", "5", None, None),
-        ("pass=1/2 --preset=nightly", None, None, None),
-        (f"pass=1/2 --{GATE}", "auto", None, None),
-        (f"trials=auto --{GATE}", None, None, 10),
-        (f"trials=auto:3 --{GATE}", None, None, 3),
-        ("trials=auto --preset=pr --fail-under=overall=0.5", None, None, 10),
-        # In the ini file, auto is ignored where there is nothing to decide.
-        ("", "auto", None, None),
-        ("fail-under=0.9", "auto:2", None, None),
-        (GATE, "auto:2", None, 2),
+        ("pass=1/2", "5", None),
+        ("pass=1/2 --preset=nightly", None, None),
     ],
 )
-def test_the_number_of_trials(
-    tmp_path: Path, line: str, ini: str | None, trials: int | None, most: int | None
-) -> None:
+def test_the_number_of_trials(tmp_path: Path, line: str, ini: str | None, trials: int | None) -> None:
     found = settings(tmp_path, line, **({} if ini is None else {"trials": ini}))
-    assert (found.asking.overrides.trials, found.asking.most_trials, found.judging.looks) == (
-        trials,
-        most,
-        most or 1,
-    )
+    assert found.asking.overrides.trials == trials
 
 
 _THRESHOLD = "expected [METRIC=]VALUE with a value from 0 to 1"
-_TRIALS = "expected 1 to 10000, auto, or auto:MAX"
+_TRIALS = "expected 1 to 10000"
 _PASS = "expected mean, all, any, or K/N such as 4/5 (N up to 10000)"
 _SHARD = "expected K/N, the K-th of N shards, such as 2/4"
 _SHARD_1 = "shard=1/2 --report=a.json --"
@@ -242,7 +228,7 @@ MISTAKES = {
     "timeout=nan": "--tooleval-timeout=nan: expected",
     "trials=0": _TRIALS,
     "trials=-1": _TRIALS,
-    "trials=auto:": _TRIALS,
+    "trials=auto": _TRIALS,
     "trials=some": _TRIALS,
     "trials=99999999": f"--tooleval-trials=99999999: {_TRIALS}",
     "temperature=2.5": "--tooleval-temperature=2.5: expected 0 to 2",
@@ -304,14 +290,8 @@ MISTAKES = {
     "model=a --transcripts=b": "--tooleval-model: cannot be combined with --tooleval-transcripts",
     "resume --cassette=tapes": "--tooleval-resume: this run has a cassette, which already keeps",
     "pass=4/5 --trials=3": "which contradicts --tooleval-trials=3; leave that out",
-    "trials=auto": "--tooleval-trials=auto: nothing determines when to stop; add --tooleval-baseline,",
-    "trials=auto --fail-under=overall=0.9": "nothing determines when to stop",
-    "trials=auto --fail-under=pass_rate=0.9 --confidence=0.9": "use pass^1",
-    "trials=auto --preset=pr --pass=1/2": "--tooleval-pass=1/2 sets the number of trials; leave one out",
-    "preset=nightly --trials=auto": "instead of pass_rate\n--tooleval-preset=nightly sets --",
     "shard=1/2": "--tooleval-shard: needs a JSON report",
     "shard=1/2 --report=a.csv": "add --tooleval-report=FILE.json",
-    f"{_SHARD_1}trials=auto": "--tooleval-trials=auto: no shard sees all answers",
     **{
         f"{_SHARD_1}{option}": f"--tooleval-{name}; pass --{name} to `tooleval merge` instead"
         for option, name in (

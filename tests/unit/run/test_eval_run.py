@@ -32,11 +32,10 @@ ASKING = Asking(
     transcripts=None,
     judge=None,
     user=None,
-    overrides=Overrides(),
+    overrides=Overrides(trials=3),
     allowed_tools=(),
     concurrency=4,
     timeout_s=10.0,
-    most_trials=3,
     variants=(),
     cassette=None,
     record="new",
@@ -44,7 +43,7 @@ ASKING = Asking(
     max_cost=None,
 )
 # No number of trials decides this gate.
-JUDGING = Judging(Gates((read_rule("pass^1=0.99", over=False),), confidence=0.95), looks=3)
+JUDGING = Judging(Gates((read_rule("pass^1=0.99", over=False),), confidence=0.95))
 SETTINGS = Settings(
     options={},
     preset="",
@@ -65,9 +64,6 @@ class Heard(Observer):
     def __init__(self) -> None:
         self.words: list[str] = []
 
-    def stepped(self, undecided: int) -> None:
-        self.words.append(f"{undecided} undecided")
-
     def case_done(self, case: KeptCase) -> None:
         self.words.append(case.row.case)
 
@@ -76,7 +72,7 @@ class Heard(Observer):
         raise KeyboardInterrupt
 
 
-def test_two_cases_in_steps(tmp_path: Path) -> None:
+def test_two_cases(tmp_path: Path) -> None:
     file = tmp_path / "weather.tooleval.json"
     file.write_text(WEATHER)
     run = EvalRun(Process(tmp_path, datetime.now(timezone.utc), pytest="none"), SETTINGS)
@@ -101,7 +97,7 @@ def test_two_cases_in_steps(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run.observers.finished()
     cases = [case.id for case in suite.test_cases]
-    assert heard.words == ["2 undecided"] * 3 + [*cases, "finished"]
+    assert heard.words == [*cases, "finished"]
     assert after.words == heard.words  # even after an interrupt
     rows = run.document().cases
     assert [(row.case, row.outcome, row.position, len(row.trials)) for row in rows] == [

@@ -247,11 +247,3 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
     baseline = Baseline("auto", run, [], 0.0, load)
     assert decide(answered(), RUN, Judging(baseline=baseline)).comparison is not None
     assert not loads
-
-
-def test_each_look_has_a_share_of_the_error_probability() -> None:
-    new = whole("abc")
-    found = decide(new, RUN, Judging(gates("0.5", confidence=0.9), against(new), looks=10))
-    assert found.comparison is not None
-    assert found.comparison.alpha == pytest.approx(0.005)
-    assert found.gates[0].confidence == pytest.approx(0.99)
