@@ -14,7 +14,7 @@ from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import Expectations
 from ..text import shown
-from .counted import uncounted, without_asked, without_stop
+from .counted import is_asked, uncounted, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
 from .hosted import with_listed_names
 from .one_call import shown_call
@@ -118,11 +118,14 @@ class Conversation:
         # With "*", the case allows the calls expected by any of its turns.
         every = [call for span in self.spans for call in span.expected.calls or ()]
 
+        def made(span: Span) -> list[ToolCall]:
+            return [c for reply in span.replies for c in reply.calls if not is_asked(case, c)]
+
         def of_turn(span: Span) -> str | None:
             forbidden, expected = span.expected.forbidden_calls or (), span.expected.calls or ()
-            return _placed(span, forbidden_call(case, span.calls, forbidden, expected))
+            return _placed(span, forbidden_call(case, made(span), forbidden, expected))
 
-        of_case = (_placed(span, forbidden_by_case(case, span.calls, every)) for span in self.turns)
+        of_case = (_placed(span, forbidden_by_case(case, made(span), every)) for span in self.turns)
         return [*map(of_turn, self.turns), next(filter(None, of_case), None)]
 
 

@@ -322,6 +322,53 @@ def test_a_fault_takes_the_result_of_a_call_that_is_not_made_again(tmp_path: Pat
     assert score_transcript(case, Transcript((), (first, second, reply(text="40")))).passed
 
 
+SHOP = """
+class Shop:
+    def __init__(self):
+        self.sent = []
+    def look(self):
+        return {"sent": len(self.sent)}
+    def send(self, text: str):
+        self.sent.append(text)
+        return "sent"
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "calls", "passes"),
+    [
+        ("timeout-after", ["look", "send"], True),
+        ("timeout-after", ["look", "send", "look"], True),
+        ("timeout-after", ["look", "send", "look", "look"], True),
+        ("error", ["look", "send", "look", "send"], True),
+        ("error", ["look", "send", "send"], True),
+        ("error", ["look", "send", "look", "send", "send"], False),  # it changes the state
+        ("timeout-after", ["look", "send", "other"], False),
+        ("timeout-after", ["look", "look", "send"], False),  # before anything was lost
+        ("timeout-after", ["send", "look"], True),
+        ("timeout-after", ["send"], False),
+    ],
+)
+def test_a_look_after_a_lost_answer_is_no_surplus_call(
+    tmp_path: Path, kind: Any, calls: list[str], passes: bool
+) -> None:
+    (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")
+    expected = [{"tool": "look", "params": {}}, {"tool": "send", "params": {"text": "hi"}}]
+    test = {"id": "one", "turns": [{"prompt": "?", "expected_calls": expected}]}
+    data = {"name": "s", "world": "shop:Shop", "tools": TOOLS, "test_cases": [test]}
+    suite = parse_suite(json.dumps(data), str(tmp_path / "s.tooleval.json"))
+    fault = AlteredAnswers(kind, tool="send")
+    case = structs.replace(resolve(suite, suite.test_cases[0]), altered=fault)
+    made = [ToolCall(name, {"text": "hi"} if name == "send" else {}) for name in calls]
+    replies = [Reply(message={"role": "assistant"}, calls=(each,)) for each in made]
+    assert score_transcript(case, Transcript((), (*replies, reply(text="?")))).passed is passes
+    # It may still be forbidden.
+    forbids = structs.replace(case, forbidden_calls=("look",))
+    if "look" in calls:
+        found = score_transcript(forbids, Transcript((), (*replies[1:], reply(text="?"))))
+        assert (found.failure == "forbidden_call") is ("look" in calls[1:])
+
+
 def test_each_of_our_attacks_asks_for_its_own_tool_and_has_a_control_as_long() -> None:
     attacks = read_attacks(OUR_ATTACKS)
     assert len({each.tool.name for each in attacks}) == len(attacks) == 6
