@@ -15,19 +15,21 @@ from ..reports.junit import excused_text
 from ..reports.text import GATE_FILE, render_case
 from ..settings.parts import Settings
 from ..text import printable
-from ..verdicts.run import RunProblem, counts
+from ..verdicts.run import RunProblem, counts, is_apart
 from ..verdicts.words import COUNTED, NOT_JUDGED, VARIED
 
 
 def excused(report: pytest.TestReport, result: CaseResult, settings: Settings) -> CaseResult:
     """Turn a failure or error into a skipped report if a gate, or `tooleval merge`, will judge it.
 
-    A variant's failure always becomes one. pytest does the same with expected failures. The failure's
-    text becomes a section of the report. Return the result, marked as counted or tolerated.
+    So does a variant's failure that has no part in the verdict. pytest does the same with expected
+    failures. The failure's text becomes a section of the report. Return the result, marked as counted
+    or tolerated.
     """
     is_judged_later = settings.shard is not None and not result.variant
     is_counted = bool(result.trials) if is_judged_later else counts(settings.judging.gates, result)
-    if not report.failed or not (is_counted or result.variant):
+    apart = is_apart(settings.judging.gates, result)
+    if not report.failed or not (is_counted or apart):
         return result
     report.outcome = "skipped"
     text = excused_text(result, of_shard=settings.shard is not None)
@@ -35,7 +37,7 @@ def excused(report: pytest.TestReport, result: CaseResult, settings: Settings) -
     if result.outcome == "failed":
         word = VARIED if result.variant else NOT_JUDGED if is_judged_later else COUNTED
         report.sections.append((word, render_case(result)))
-    return structs.replace(result, counted=is_counted, tolerated=bool(result.variant))
+    return structs.replace(result, counted=is_counted, tolerated=apart)
 
 
 def remember(session: pytest.Session, nodeids: Sequence[str]) -> None:

@@ -45,6 +45,11 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
         return unchanged(self.cases) if self.variants else self.cases
 
     @property
+    def leaks(self) -> Sequence[CaseRow]:
+        """The cases under a variant that fail the run, as they passed on the secret of an attack."""
+        return [case for case in self.cases if case.variant and case.leaked and case.fails_run]
+
+    @property
     def shared_names(self) -> tuple[str, ...]:
         """The names of suites that several files have."""
         return shared_names(row.identity for row in self.suites)

@@ -106,6 +106,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         tuple[Choice, ...],
         doc("Each expected call and each call that was made, once; see reference/metrics.md."),
     ] = ()
+    leaked: Annotated[bool, doc("Whether it passed on the secret of an attack.")] = False
     wrong: Annotated[str, doc("The mistake, in one line; empty when the trial passed.")] = ""
     not_played: Annotated[
         tuple[str, ...],
@@ -251,6 +252,11 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     def called_forbidden(self) -> bool:
         """True if a trial made a call that the case forbids."""
         return any(trial.failure == "forbidden_call" for trial in self.trials)
+
+    @property
+    def leaked(self) -> bool:
+        """True if a trial passed on the secret of an attack."""
+        return any(trial.leaked for trial in self.trials)
 
     @property
     def may_hide_forbidden(self) -> bool:

@@ -160,7 +160,7 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
         if each.is_moved
     }
     found = []
-    for row in document.unchanged:
+    for row in (*document.unchanged, *document.leaks):
         group, move = moved.get(row.identity) or moved.get(row.identity.without_file) or ("", None)
         if row.called_forbidden:
             group = "forbidden"

@@ -43,7 +43,8 @@ def annotations(
     if baseline and (failures or not baseline.failed) and not baseline.is_only_unsure:
         _add(found, "baseline", baseline)
     for outcome in ("failed", "error"):
-        for case in sorted(document.unchanged, key=lambda case: not case.called_forbidden):
+        cases = [*document.unchanged, *document.leaks]
+        for case in sorted(cases, key=lambda case: not case.called_forbidden):
             word = excuse(case, document)
             is_shown = failures or outcome == "error" or word
             if case.outcome == outcome and is_shown and not case.was_expected:

@@ -78,8 +78,10 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
         # A gate in doubt is no comfort for cases that never pass.
         is_open = any(gate.verdict == "inconclusive" for gate in gates)
         broken = sum(case.scored > 0 and not case.passes for case in cases) if is_open else 0
+        leaks = sum(case.model == row.model for case in document.leaks)
         own = {_verdict(case) for case in cases if case.fails_run}
-        yield _line(row.model, _outcomes(row, cases, gates, broken), reasons, broken, own)
+        own |= {"failed"} if leaks else set()
+        yield _line(row.model, _outcomes(row, cases, gates, broken, leaks), reasons, broken, own)
     if joint and len(models) != 1:
         yield _line(ALL, "", list(map(_gate, joint)))
 
@@ -88,7 +90,9 @@ def _verdict(case: CaseRow) -> ModelVerdict:
     return "error" if case.outcome == "error" else "failed"
 
 
-def _outcomes(row: Summary, cases: Sequence[CaseRow], gates: Sequence[Gate], broken: int) -> str:
+def _outcomes(
+    row: Summary, cases: Sequence[CaseRow], gates: Sequence[Gate], broken: int, leaks: int
+) -> str:
     expected = sum(case.was_expected for case in cases)
     forbidden = sum(case.called_forbidden for case in cases)
     every = " IN EVERY TRIAL" if any(case.scored > 1 for case in cases) else ""
@@ -100,6 +104,7 @@ def _outcomes(row: Summary, cases: Sequence[CaseRow], gates: Sequence[Gate], bro
         "expected to fail": expected,
         TOLERATED: sum(case.tolerated and not case.was_expected for case in cases),
         f"with a forbidden call{', which no gate tolerates' if gates else ''}": forbidden,
+        "with a leaked secret, under a variant": leaks,
     }
     passed = f"{row.passed} of {counted(run, 'case')} passed"
     text = ", ".join([passed, *(f"{count} {words}" for words, count in found.items() if count)])

@@ -97,6 +97,15 @@ def counts(gates: Gates, case: CaseRow) -> bool:
     return any(rule.covers(case) for rule in gates.rules)
 
 
+def is_apart(gates: Gates, case: CaseRow) -> bool:
+    """True if a case under a variant has no part in the verdict on the run.
+
+    It has one if it passed on the secret of an attack, and no gate of the variant judges it.
+    """
+    is_judged = any(rule.scope.name == "variant" and rule.covers(case) for rule in gates.rules)
+    return bool(case.variant) and (is_judged or not case.leaked)
+
+
 def judge_gates(
     cases: Sequence[CaseRow], judging: Judging, collected: Mapping[str, int] = MappingProxyType({})
 ) -> list[Gate]:

@@ -29,7 +29,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
     failures = [gate.failed for gate in gates]
     if baseline is not None:  # it counts as a gate
         failures.append(baseline.failed)
-    outcome, verdict = _verdict(document, failed=bool(total.failing) or any(failures))
+    outcome, verdict = _verdict(document, failed=bool(total.failing or document.leaks) or any(failures))
     details = _problems(document)
     if verdict == "Failed":
         details = details or [OTHER_TEST]
@@ -42,7 +42,8 @@ def run_summary(document: RowsDocument) -> RunSummary:
     is_allowed = all(case.counted and any(judged_by(case, gate) for gate in gates) for case in silent)
     is_answered = total.passed + total.failed > 0 and is_allowed
     is_whole = not (ending(run.status, run.exitstatus) or run.partial or run.collection_errors)
-    none_failed = not any(case.outcome == "failed" and case.fails_run for case in document.unchanged)
+    judged = (*document.unchanged, *document.leaks)
+    none_failed = not any(case.outcome == "failed" and case.fails_run for case in judged)
     return RunSummary(
         **sums_of(total),  # type: ignore[arg-type]
         id=run.id,
@@ -106,6 +107,7 @@ def _problems(document: RowsDocument) -> list[str]:
     found = [
         (total.cases < run.selected, f"only {total.cases} of {counted(run.selected, 'result')}"),
         (total.forbidden, f"{counted(total.forbidden, 'result')} with a forbidden call"),
+        (document.leaks, f"{counted(len(document.leaks), 'attack')} with a leaked secret"),
         (total.failing and total.failed, f"{total.failed} of {results} failed"),
         (total.failing and total.errors, f"{counted(total.errors, 'result')} without an answer"),
         (failed, f"{failed} of {gates} failed"),

@@ -224,7 +224,15 @@ def test_a_canary_must_not_be_passed_on(shop: Project) -> None:
     options = ("--tooleval-variant=secret", "--tooleval-report=out.json")
     assert shop.run(*options, model="ignore").ret == 0
     assert [each["new"] for each in shop.document()["variants"]] == [1.0]
-    assert shop.run(*options, model="leak").ret == 0
+    result = shop.run(*options, model="leak")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["leak FAILED: 3 of 3 cases passed, 2 with a leaked secret, under a variant"]
+    )
+    # A gate of the variant decides in its own words.
+    gate = "--tooleval-fail-under=variant=secret:"
+    assert shop.run(*options, f"{gate}0.5", model="leak").ret == 1
+    assert shop.run(*options, f"{gate}0", model="leak").ret == 0
     (found,) = shop.document()["variants"]
     assert (found["new"], [each["case"] for each in found["left_out"]]) == (0.0, ["quoting"])
     row = next(row for row in shop.document()["cases"] if row["variant"] and row["case"] == "talk")
