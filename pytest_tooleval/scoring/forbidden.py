@@ -12,7 +12,7 @@ from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring
 from ..record.calls import ToolCall
 from ..record.names import same_tool, undecorated
-from ..record.untrusted import values_in
+from ..record.untrusted import as_mapping, values_in
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
 from ..suite.policies import Policy
@@ -61,7 +61,8 @@ def forbidden_call(
             try:
                 readings = _readings(case, call)
                 params = None if isinstance(forbidden, str) else forbidden.params
-                if _has_params(params, readings, case.param_scoring):
+                own = _own_names(case, call, params)
+                if _has_params(params, readings, case.param_scoring, own):
                     shown = _shown(call, forbidden, readings, case.param_scoring)
                     return f"called {shown}, which is forbidden"
             except CannotCompare as error:
@@ -72,7 +73,10 @@ def forbidden_call(
 def is_meant(case: ResolvedCase, selects: ExpectedCall | Policy, call: ToolCall) -> bool:
     """True if a call has one of these tools and these params, or may have them if it is unreadable."""
     return _is_tool(case, selects.tools, call.name) and _has_params(
-        selects.params, _readings(case, call), case.param_scoring
+        selects.params,
+        _readings(case, call),
+        case.param_scoring,
+        _own_names(case, call, selects.params),
     )
 
 
@@ -126,24 +130,55 @@ def _both(schema: Mapping[str, Any], name: str, value: Any) -> Iterator[Any]:
         yield parsed
 
 
-def _has_params(params: Mapping[str, Any] | None, found: Readings, mode: ParamScoring) -> bool:
-    """True if the arguments have these values, as unreadable ones may."""
+def _own_names(case: ResolvedCase, call: ToolCall, params: Mapping[str, Any] | None) -> Sequence[str]:
+    """Return the names in a call's arguments that are the model's own, as no schema declares them.
+
+    None if the params do not look at them.
+    """
+    if not params or ANY_PARAMETER not in params:
+        return ()
+    tool = find_tool(case, _known(case, call.name))
+    declared = {*_declared(tool.parameters)} if tool is not None else ()
+    read = ({name: value} for name, values in (call.readings or {}).items() for value in values)
+    names = dict.fromkeys(name for each in read for name in _names_in(each))
+    return [name for name in names if name not in declared]
+
+
+def _declared(schema: Any) -> Iterator[str]:
+    """Yield the names of parameters in a schema, at any depth."""
+    for each in values_in(schema):
+        yield from as_mapping(as_mapping(each).get("properties"))
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    for each in values_in(value):
+        yield from as_mapping(each)
+
+
+def _has_params(
+    params: Mapping[str, Any] | None, found: Readings, mode: ParamScoring, own_names: Sequence[str]
+) -> bool:
+    """True if the arguments have these values, as unreadable ones may.
+
+    Of `own_names` in the arguments, any may be a value for "*".
+    """
     if params is None or found is None:
         return True
     readings = with_keys_of(params, found, MODES[mode])
     return all(
-        any(_matches(name, wanted, value, mode) for value in _values(name, readings))
+        any(_matches(name, wanted, value, mode) for value in _values(name, readings, own_names))
         if name in readings or name == ANY_PARAMETER
         else is_optional(wanted)
         for name, wanted in params.items()
     )
 
 
-def _values(name: str, readings: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
-    """Yield the possible values of an argument; for "*", every value inside the arguments."""
+def _values(name: str, readings: Mapping[str, Sequence[Any]], own_names: Sequence[str]) -> Iterator[Any]:
+    """Yield the possible values of an argument; for "*", every value and name inside the arguments."""
     if name != ANY_PARAMETER:
         yield from readings[name]
         return
+    yield from own_names
     for values in readings.values():
         for value in values:
             yield from values_in(value)
@@ -167,7 +202,7 @@ def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mo
             if any(
                 _matches(ANY_PARAMETER, wanted, each, mode)
                 for reading in (readings or {}).get(key, ())
-                for each in values_in(reading)
+                for each in (*values_in(reading), *_names_in({key: reading}))
             )
         }
     return with_arguments(name, named) if named else f"{name}()"

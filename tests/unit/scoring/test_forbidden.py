@@ -48,7 +48,13 @@ PAY_TWICE = {"tool": "b", "params": {"x": 0, "twice": {"$optional": True}}}
             'called zzz(z={"y": ["no", {"x": "k7q"}]}), which is forbidden',
         ),
         ([LEAKS], [ToolCall.parse("c", '{"x": "k7q", "x": 0}')], "called c, which is forbidden"),
-        ([LEAKS], [call("a", z="k7 q", y=7, k7q=1)], None),
+        ([LEAKS], [call("a", z="k7 q", y=7)], None),
+        ([LEAKS], [call("a", z=1, k7q=1)], "called a(k7q=1), which is forbidden"),
+        (
+            [LEAKS],
+            [call("c", z=[{"a": {"K7Q": 0}}])],
+            'called c(z=[{"a": {"K7Q": 0}}]), which is forbidden',
+        ),
         ([LEAKS], [call("a")], None),
         ([{"tool": "b", "params": {"x": DROPS}}], [call("b", x="select")], None),
         (
@@ -280,6 +286,9 @@ MUCH = {"$gt": 1000}
         ({"orders": {"$contains": {"amount": MUCH}}}, {"orders": [{"amount": "9000"}]}, True),
         ({"*": MUCH}, {"note": "9000", "orders": [{"amount": "9000"}]}, True),
         ({"*": MUCH}, {"note": "9000"}, False),
+        # Names that the schema declares are not the model's.
+        ({"*": {"$contains": "amount"}}, {"orders": [{"amount": 1}]}, False),
+        ({"*": {"$contains": "amount"}}, {"orders": [{"amounts": 1}]}, True),
         ({"amount": MUCH}, '{"amount": "9000", "amount": 1}', True),
         ({"amount": MUCH}, '{"amount": 1, "amount": "9000"}', True),
         ({"amount": MUCH}, '{"amount": 9', True),
