@@ -33,7 +33,6 @@ _OUT: dict[str, Any] = {
     "required": True,
     "help": f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
 }
-_OLD = ("bfcl", "openai", "otel", "skills")  # commands of formats, before files said theirs
 
 
 class _Imports(Group):
@@ -57,7 +56,7 @@ class _Imports(Group):
 
         if cmd_name in names():
             return _command(cmd_name)
-        return _old(cmd_name) if cmd_name in _OLD else None
+        return None
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "FILE|FOLDER... --out SUITE")
@@ -95,25 +94,6 @@ def _import_files(
     from ..imports.door import found_in
 
     _import(out, lambda has_tools: found_in(paths, named, has_tools=has_tools, limit=limit))
-
-
-def _old(name: str) -> click.Command:
-    """A command of a format, which says what to write today."""
-
-    def run(source: Path, out: Path, answers: Path | None = None, limit: int | None = None) -> None:
-        paths = [source] if answers is None else [source, answers]
-        named = name if name in ("bfcl", "skills") else None
-        _import_files(paths, out, named, limit)
-        words = ["tooleval import", *paths, "--out", out]
-        words += ["--format", name] if name == "skills" else []  # a folder may also have other files
-        words += ["--limit", limit] if limit else []
-        click.echo(printable(f"now: {' '.join(map(str, words))}"), err=True)
-
-    params = _params("FILE", Path)
-    if name == "bfcl":
-        kinds = {"answers": Path, "limit": int}
-        params += [click.Option([f"--{each}"], type=_TYPES[kind]) for each, kind in kinds.items()]
-    return click.Command(name, callback=run, params=params, help="Now for any FILE.")
 
 
 def _params(source: str, type: type) -> list[click.Parameter]:

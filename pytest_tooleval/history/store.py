@@ -31,7 +31,6 @@ from .documents import put_run, read_case, read_document, read_head, read_whole_
 from .heads import HeadName, ShortCase, read_name, short_case
 from .index import NEWEST, Damaged, Index, list_runs, row_of, tags_of
 from .log import ENDING, Log, RunWriter, is_waiting, read_log
-from .older import adopt
 from .places import Folder, Place
 from .refresh import THREADS, refresh, tag_file
 from .run_names import find_run
@@ -78,7 +77,7 @@ def _suffix(folder: Path, place: Place) -> str:
 
 def has_runs(folder: Path) -> bool:
     """Whether a folder is the `.tooleval` of a project with runs."""
-    kinds = ("heads", "running*", "index*.db", "history*.db")
+    kinds = ("heads", "running*", "index*.db")
     return any(True for kind in kinds for _ in folder.glob(kind))
 
 
@@ -96,7 +95,6 @@ class History:
         suffix = _suffix(folder, self.place)
         self.path = folder / f"index{suffix}.db"
         self.logs = folder / f"running{suffix}"
-        self._older = folder / f"history{suffix}.db"
         self._index = Index(self.path)
         self._has_looked = False
 
@@ -128,8 +126,7 @@ class History:
 
     def refresh(self) -> list[str]:
         """Look into the place; returns a line for each run there or here that cannot be read."""
-        problems = adopt(self._older, self.logs)
-        problems += self._healed(lambda: refresh(self._index, self.place, self.logs, whole=True))
+        problems = self._healed(lambda: refresh(self._index, self.place, self.logs, whole=True))
         self._has_looked = True
         return problems
 

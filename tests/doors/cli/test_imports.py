@@ -170,20 +170,17 @@ def test_what_has_no_tools(shop: Path, target: str, message: str) -> None:
 def test_bfcl_with_the_answers_beside(tmp_path: Path) -> None:
     out = tmp_path / "s.tooleval.json"
     questions = bfcl_files(tmp_path, 3)
-    done = run("bfcl", questions, "--out", out, "--limit", "2")
-    assert done.exit_code == 0
-    assert done.stderr.splitlines()[-1] == f"now: tooleval import {questions} --out {out} --limit 2"
+    assert run(questions, "--out", out, "--limit", "2").exit_code == 0
     suite = load_suite(out)
     assert suite.name == "BFCL v3 simple"
     assert [case.id for case in suite.test_cases] == ["simple_0", "simple_1"]
 
 
-@pytest.mark.parametrize("command", [[], ["bfcl"]])
-def test_a_key_in_a_benchmark_stays_out_of_the_suite(tmp_path: Path, command: list[str]) -> None:
+def test_a_key_in_a_benchmark_stays_out_of_the_suite(tmp_path: Path) -> None:
     questions = bfcl_files(tmp_path, 1)
     key = f"sk-proj-{'aB3' * 14}"
     questions.write_text(questions.read_text().replace("Take 0", f"Take 0 with {key}"))
-    done = run(*command, questions, "--out", tmp_path / "s.tooleval.json")
+    done = run(questions, "--out", tmp_path / "s.tooleval.json")
     assert "1 text contained a key, now a stand-in" in done.output
     assert key not in (tmp_path / "s.tooleval.json").read_text()
 
@@ -191,14 +188,13 @@ def test_a_key_in_a_benchmark_stays_out_of_the_suite(tmp_path: Path, command: li
 def test_bfcl_again_keeps_what_was_edited(tmp_path: Path) -> None:
     out = tmp_path / "s.tooleval.json"
     questions = bfcl_files(tmp_path, 3)
-    run("bfcl", questions, "--out", out, "--limit", "2")
+    run(questions, "--out", out, "--limit", "2")
     out.write_text(out.read_text("utf-8").replace("Take 1", "Take one"), encoding="utf-8")
-    done = run("bfcl", questions, "--out", out)
+    done = run(questions, "--out", out)
     assert done.output.splitlines() == [
         f"{questions}: 3 records as questions of BFCL",
         f"wrote {out}: 1 case added, 2 kept",
         "of those kept, 1 differ from the file: simple_1",
-        f"now: tooleval import {questions} --out {out}",
     ]
     assert [case.prompt for case in load_suite(out).test_cases] == ["Take 0", "Take one", "Take 2"]
     before = out.stat().st_mtime_ns
@@ -208,7 +204,8 @@ def test_bfcl_again_keeps_what_was_edited(tmp_path: Path) -> None:
 
 def test_bfcl_shows_as_many_problems_as_fit_a_screen(tmp_path: Path) -> None:
     out = tmp_path / "s.tooleval.json"
-    done = run("bfcl", write(tmp_path / "q.json", *[[n] for n in range(50)]), "--out", out)
+    file = write(tmp_path / "q.json", *[[n] for n in range(50)])
+    done = run(file, "--out", out, "--format", "bfcl")
     lines = done.output.splitlines()
     assert done.exit_code == 1
     assert lines[0] == f'Error: {tmp_path}/q.json:1:1: expected an object with an "id", got the list [0]'
@@ -287,15 +284,12 @@ def test_openai_answers(tmp_path: Path) -> None:
     assert len(load_suite(out).test_cases) == 3
 
 
-@pytest.mark.parametrize("command", [["bfcl"], []], ids=str)
 @pytest.mark.parametrize("content", ["", "nonsense", '{"a": 1}', "[[[", '["\x1b"]', "[1, NaN]"])
-def test_what_cannot_be_imported_is_an_error_on_a_few_lines(
-    tmp_path: Path, command: list[str], content: str
-) -> None:
+def test_what_cannot_be_imported_is_an_error_on_a_few_lines(tmp_path: Path, content: str) -> None:
     out = tmp_path / "s.tooleval.json"
     file = tmp_path / "in\x1b[31m.json"
     file.write_text(content, encoding="utf-8")
-    done = run(*command, file, "--out", out)
+    done = run(file, "--out", out)
     assert done.exit_code == 1
     assert done.output.startswith(f"Error: {tmp_path}/in\\x1b[31m.json:1:")
     assert len(done.output.splitlines()) == 1
@@ -386,14 +380,6 @@ def test_any_import_may_be_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert f"printed: {counted}\n" in done.stderr
         assert sorted(tmp_path.rglob("*.json")) == before
     assert not (tmp_path / "-").exists()
-
-
-def test_old_commands_of_formats_say_the_new_one(tmp_path: Path) -> None:
-    out = tmp_path / "s.tooleval.json"
-    tools = write(tmp_path / "t.json", [TOOL])
-    done = run("openai", tools, "--out", out)
-    assert done.exit_code == 0
-    assert done.stderr == f"now: tooleval import {tools} --out {out}\n"
 
 
 def test_a_suite_is_not_imported(tmp_path: Path) -> None:
