@@ -42,6 +42,7 @@ from .bodies import (
     request_parts,
 )
 from .conversation import NO_NAME, Call, Conversation, Expected, Item
+from .error_texts import OPENAI_AGENTS, status_by
 from .format import Read, each_record
 from .openai_tools import Offered, offered_tools, typed
 from .records import Record, UnusableError, decoded
@@ -473,6 +474,12 @@ def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list
     if _field(parts, "previous_response_id", "conversation"):
         raise UnusableError("the earlier messages are stored by the provider, not in the record")
     messages = _chat(given, "messages")
+    if any(as_mapping(each).get("type") == "function_call_output" for each in given):
+        # The Agents SDK keeps a run as items of the Responses API.
+        for item in messages:
+            if item.role == "tool":
+                said = status_by(OPENAI_AGENTS, text_of({"content": item.content}))
+                item.status = said or item.status
     text = _text_of(_field(parts, *system))
     has_system = bool(messages) and messages[0].role == "system"
     return messages if has_system or not text else [_Item("system", text), *messages]

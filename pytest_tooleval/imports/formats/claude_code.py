@@ -15,6 +15,7 @@ from typing import Any
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import chat_messages
 from ..conversation import NO_NAME, Conversation, Item
+from ..error_texts import CLAUDE_CODE, with_statuses
 from ..format import Format, each_file
 from ..records import Record, UnusableError
 
@@ -134,7 +135,7 @@ def _conversation(thread: _Thread) -> Iterator[Conversation]:
     plain = [{key: each[key] for key in fields if key in each} for each in _joined(messages)]
     yield Conversation(
         thread.first.problem(),
-        chat_messages(plain),
+        with_statuses(chat_messages(plain), CLAUDE_CODE),
         id=as_text(as_mapping(thread.first.value).get("sessionId")),
         model=next(filter(None, models), NO_NAME),
     )

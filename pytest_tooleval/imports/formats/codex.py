@@ -12,6 +12,7 @@ from typing import Any
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import chat_messages
 from ..conversation import NO_NAME, Conversation, Item
+from ..error_texts import CODEX, with_statuses
 from ..format import Format, each_file
 from ..records import Record, UnusableError
 
@@ -46,7 +47,7 @@ def _read(records: list[Record]) -> Iterator[Item]:
     for first, items in parts:
         kept = [item for item in items if _is_of_conversation(as_mapping(item))]
         try:
-            messages = chat_messages(kept)
+            messages = with_statuses(chat_messages(kept), CODEX)
         except UnusableError as error:
             yield first.problem(str(error))
             continue

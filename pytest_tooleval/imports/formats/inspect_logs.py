@@ -17,6 +17,8 @@ from ..records import Record, UnusableError, objects_of
 
 _MOST_BYTES = 512 << 20
 _ATTACHED = "attachment://"
+# By the type of a call's error; any other is an error of the tool.
+_STATUSES = {"timeout": "unknown", "approval": "refused"}
 _MALFORMED = "(arguments that could not be parsed)"
 
 
@@ -69,8 +71,10 @@ def _message(message: dict[str, Any]) -> dict[str, Any]:
         content = [part for part in objects_of(content, "content") if part.get("type") != "reasoning"]
     made = {"role": message.get("role"), "content": content}
     if message.get("role") == "tool":
-        failed = {"status": "error"} if message.get("error") else {}
-        return {**made, "tool_call_id": message.get("tool_call_id"), **failed}
+        failed = as_mapping(message.get("error"))
+        made |= {"tool_call_id": message.get("tool_call_id"), "is_error": bool(failed)}
+        status = _STATUSES.get(as_text(failed.get("type")))
+        return {**made, "status": status} if status else made
     calls = [_call(each) for each in objects_of(message.get("tool_calls"), "tool_calls")]
     return {**made, "tool_calls": calls} if calls else made
 

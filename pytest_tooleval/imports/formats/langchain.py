@@ -8,6 +8,7 @@ from typing import Any
 from ...record.untrusted import as_list, as_mapping, as_text
 from ..chats import conversation_reader
 from ..conversation import called
+from ..error_texts import LANGCHAIN, with_statuses
 from ..format import Format
 from ..records import objects_of
 
@@ -43,8 +44,8 @@ def chat_message(message: Any) -> Any:
         return message
     made: dict[str, Any] = {"role": _ROLES[found["type"]], "content": found.get("content")}
     if made["role"] == "tool":
-        status = {"status": "error"} if found.get("status") == "error" else {}
-        return {**made, "tool_call_id": found.get("tool_call_id"), **status}
+        made |= {"tool_call_id": found.get("tool_call_id"), "is_error": found.get("status") == "error"}
+        return with_statuses([made], LANGCHAIN)[0]
     extra = as_mapping(found.get("additional_kwargs"))
     every = (
         each for key in ("tool_calls", "invalid_tool_calls") for each in objects_of(found.get(key), key)

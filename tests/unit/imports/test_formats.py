@@ -289,7 +289,9 @@ def test_results_that_failed_say_so() -> None:
         ]
         for name in ("vercel.jsonl", "bedrock.jsonl", "inspect_logs.json")
     }
-    assert all("error" in found for found in statuses.values())
+    assert "error" in statuses["vercel.jsonl"]
+    assert "error" in statuses["bedrock.jsonl"]
+    assert "unknown" in statuses["inspect_logs.json"]  # a time-out
 
 
 def test_approvals_of_the_ai_sdk() -> None:
