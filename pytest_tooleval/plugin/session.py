@@ -18,7 +18,7 @@ from .output import clean_warning, keep_keys_out_of_logs
 from .processes import evaluates, process_of
 from .signals import OrderlyEnd
 from .terminal import Terminal
-from .verdicts import VerdictItem, remember, report_finding
+from .verdicts import remember, report_finding
 
 if TYPE_CHECKING:
     from .case_session import CaseSession
@@ -74,13 +74,6 @@ class EvalSession(Observer):
             self.cases = CaseSession(self._config, self.run)
             self._config.pluginmanager.register(self.cases, "tooleval-cases")
         return self.cases
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        if isinstance(item, VerdictItem):
-            item.run_protocol()
-            return True
-        return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(
