@@ -12,7 +12,7 @@ from .plugins import NEIGHBOURS
 DOCS = ROOT / "docs/reference/neighbours.md"
 # What to know besides the outcomes.
 NOTES = {
-    "allure-pytest": 'the model is a parameter of each case; errors are "broken"',
+    "allure-pytest": 'the model is a parameter of each case; errors are "broken"; gates are not shown',
     "pytest-evals": "`--run-eval` also runs cases, as evals named after their suite",
     "pytest-flakefinder": "each repetition asks again",
     "pytest-github-actions-annotate-failures": "annotates failures and gates; we annotate errors",
