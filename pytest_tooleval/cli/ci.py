@@ -6,41 +6,45 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import click
 
-from ..checkout.ci import CiJob
+from ..checkout.ci import CiJob, ci_run
 from ..checkout.git import file_at, git_output, has_revision
 from ..errors import ToolevalError, os_reason
-from ..project.child import run_pytest
+from ..project.child import Ended, run_pytest
 from ..record.document import RowsDocument
 from ..record.encoding import read_document
-from ..record.results import CaseRow
 from ..reports.github import append_step_summary
-from ..reports.pull_request import Changed, comment_text, headline
+from ..reports.pull_request import (
+    Changed,
+    State,
+    comment_text,
+    headline,
+    no_results_text,
+    state_of,
+)
 from ..text import counted, printable
-from ..verdicts.gates import still_fail
 from .forges import Forge, GitHub, GitLab, Refused
 from .shared import Group
 
 RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
-# Both would run a fork's code with the project's secrets.
-_REFUSED = ("pull_request_target", "workflow_run")
+# Why pytest wrote no results, from one step to the next.
+_PROBLEM = "tooleval-problem.txt"
 _NAME = re.compile(r"[\w .-]{1,60}")
-_FAILED = 1
 _FETCH_S = 60.0
+_QUEUE = "merge_group"  # its status counts, without a pull request to comment on
+_UNFINISHED = (2, 3, 4)  # pytest's exit statuses
+_FAILED = 1
 
 
 def _job() -> CiJob | None:
-    """The CI service's job. Raises ToolevalError for events that expose secrets to forks."""
+    """The CI service's job. Raises ToolevalError for one that gives secrets to a fork's code."""
     job = CiJob.now()
-    if job and job.event in _REFUSED:
-        raise ToolevalError(
-            f"the event {job.event} gives the secrets of this repository to a fork's code; run on "
-            "pull_request, push or schedule"
-        )
+    if job and job.refusal:
+        raise ToolevalError(job.refusal)
     return job
 
 
@@ -52,48 +56,52 @@ def ci() -> None:
     """
 
 
-@ci.command(context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", metavar="[PYTEST ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
+# With -h, the h of pytest's -kweather would be ours.
+@ci.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@click.argument("arguments", metavar="[--] [PYTEST ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
 def run(arguments: tuple[str, ...]) -> None:
     """Run pytest, and write tooleval-results.json and tooleval-report.html.
 
-    Exits with pytest's status. A pull request from a fork gets no secrets, so its run only replays
-    recorded answers and saves no history. Cases without a recorded answer then do not fail the job.
+    Exits with pytest's status, or with 1 if pytest ends without results. A pull request from a fork or
+    by Dependabot gets no secrets, so its run only replays recorded answers, queries models that need no
+    key, and saves no history. Its other cases are skipped.
     """
     job = _job()
-    is_fork = job is not None and job.is_fork
+    has_secrets = job is None or job.has_secrets
     given = [*arguments, f"--tooleval-report={RESULTS}", f"--tooleval-report={REPORT}"]
-    if is_fork:
-        given += ["--tooleval-history=off"]
-        if any(text.startswith("--tooleval-cassette=") for text in arguments):
-            given += ["--tooleval-record=none"]
-    Path(RESULTS).unlink(missing_ok=True)  # an earlier run must not decide this one
-    status = run_pytest(given)
-    if is_fork and status == _FAILED:
-        unasked = _only_unasked(_read(Path(RESULTS)))
-        if unasked:
-            cases = counted(unasked, "case")
-            click.echo(f"{cases} not asked: a fork has no key, and no answer is recorded (not fatal)")
-            status = 0
-    raise SystemExit(status)
+    given += [] if has_secrets else ["--tooleval-history=off"]
+    for file in (RESULTS, REPORT, _PROBLEM):  # an earlier run must not decide this one
+        Path(file).unlink(missing_ok=True)
+    ended = run_pytest(given, has_secrets=has_secrets)
+    is_without = not Path(RESULTS).is_file()
+    if is_without or ended.exitstatus in _UNFINISHED:
+        problem = _problem_of(ended)
+        Path(_PROBLEM).write_text(problem + "\n", encoding="utf-8")
+        if is_without:
+            _fail_without_results(job, problem)
+    raise SystemExit(ended.exitstatus or (_FAILED if is_without else 0))
 
 
-def _only_unasked(document: RowsDocument) -> int:
-    """The number of cases without a recorded answer, if nothing else failed the run; else 0."""
-    run, gates = document.run, document.gates
-    unasked = [case for case in document.cases if _is_unasked(case)]
-    excused = sum(case.fails_run for case in unasked) + sum(gate.failed for gate in gates)
-    # More may fail: wrong answers, unreadable files, the baseline, and tests that are no cases.
-    if run.tests_failed != excused or run.total.cases < run.selected:
-        return 0
-    strict = "fail-inconclusive" in run.options
-    others = [case for case in document.cases if not _is_unasked(case)]
-    return 0 if still_fail(gates, others, strict=strict) else len(unasked)
+def _problem_of(ended: Ended) -> str:
+    """What pytest says went wrong, from its first error on."""
+    if not ended.exitstatus:
+        return "pytest ended without running tests; leave out options that only list or show something"
+    # After warnings, and after the usage in `pytest: error: unrecognized arguments: ...`.
+    said = re.search(
+        r"^(?:.*pytest: error: |ERROR: (?!usage: ))(.*)", ended.errors, re.DOTALL | re.MULTILINE
+    )
+    text = said[1].strip() if said else ended.errors
+    return text or f"pytest ended with exit status {ended.exitstatus}"
 
 
-def _is_unasked(case: CaseRow) -> bool:
-    kinds = {trial.error.kind if trial.error else "" for trial in case.trials}
-    return kinds == {"replay"}
+def _fail_without_results(job: CiJob | None, problem: str) -> None:
+    if job and job.annotates:
+        first = problem.splitlines()[0]
+        click.echo(f"::error title=no results::{printable(first)}")
+    if job and job.summary:
+        _summarise(job, no_results_text(problem))
+    else:
+        click.echo(f"pytest wrote no results: {problem}", err=True)
 
 
 @ci.command()
@@ -113,56 +121,128 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
             f"--name: expected letters, digits, spaces, dots and hyphens, got {name!r}"
         )
     job = _job()
-    if not results.is_file():
-        click.echo(f"{printable(str(results))} does not exist: pytest wrote no results to comment on")
+    if job and job.is_cancelled:
+        click.echo("not commented: the job was cancelled")
         return
-    document = _read(results)
+    found = _message(results, job, cassette, link)
+    if job is None:
+        click.echo(found.text)
+    elif not job.number and job.event != _QUEUE:
+        click.echo("not commented: there is no pull request")
+    else:
+        _publish(job, name, found, link)
+
+
+class _Message(NamedTuple):
+    """What is posted: the comment's text, and the status with its own; None sets none."""
+
+    text: str
+    state: State | None
+    headline: str
+
+
+def _message(results: Path, job: CiJob | None, cassette: Path | None, link: str) -> _Message:
+    problem = Path(_PROBLEM).read_text("utf-8", "replace").strip() if Path(_PROBLEM).is_file() else ""
+    try:
+        document = _read_own(results, job)
+    except ToolevalError as error:
+        reason = problem or str(error)
+        first = reason.splitlines()[0]
+        return _Message(no_results_text(reason, link), "failure", f"no results: {printable(first)}")
+    try:
+        changed = _changed(cassette, job)
+    except ToolevalError as error:  # such as a partial clone without a network
+        changed = Changed(unknown=printable(str(error)))
     text = comment_text(
         document,
-        changed=_changed(cassette, job),
+        changed=changed,
         address=_addresses(job),
         link=link,
+        problem=problem,
         note=_left_out(document, job),
     )
-    if job and job.event and not job.number:
-        click.echo("not commented: there is no pull request")
-        return
-    if job is None or not job.number or job.is_fork:
-        _summarise(job, text)
-        return
-
-    try:
-        forge = _forge(job)
-        click.echo(_post(forge, job, name, text))
-        forge.set_status(job.commit, not document.run.exitstatus, name, headline(document), link)
-    except Refused as error:
-        _warn(job, f"{error}; the job needs the permissions pull-requests: write and statuses: write")
-        _summarise(job, text)
-    except ToolevalError as error:
-        _warn(job, str(error))
-        _summarise(job, text)
+    return _Message(text, state_of(document), headline(document))
 
 
-def _read(file: Path) -> RowsDocument:
-    return read_document(file, RowsDocument)
+def _read_own(file: Path, job: CiJob | None) -> RowsDocument:
+    """The results, if this run of the CI service wrote them. Raises ToolevalError."""
+    name = printable(str(file))
+    if not file.is_file():
+        raise ToolevalError(f"{name} does not exist: pytest did not run, or was stopped")
+    document = read_document(file, RowsDocument)
+    now = ci_run()
+    if job is not None and document.run.ci != now:
+        whose = document.run.ci or "no CI job that it knew of"
+        raise ToolevalError(f"{name} was written by {whose}, not by a job of this run, {now}")
+    return document
 
 
 def _left_out(document: RowsDocument, job: CiJob | None) -> str:
-    if job and job.is_fork:
-        return "A fork gets no secrets: only recorded answers were replayed."
+    if job and not job.has_secrets:
+        who, total = "A fork" if job.is_fork else "Dependabot", document.run.total
+        count = f"{total.skipped} of {counted(total.cases, 'result')}"
+        end = f" {count} could not be evaluated." if total.skipped else ""
+        return f"{who} gets no secrets: only recorded answers were replayed.{end}"
     if document.run.partial:
         return "Only some cases of the suites ran."
     return ""
 
 
+class _Outdated(ToolevalError):
+    """A newer run has the comment and the status."""
+
+
+def _publish(job: CiJob, name: str, found: _Message, link: str) -> None:
+    """Post the comment and set the status, each whether or not the other succeeds."""
+    try:
+        forge = _forge(job)
+    except ToolevalError as error:
+        _warn(job, str(error))
+        _summarise(job, found.text)
+        return
+    try:
+        if job.is_fork:
+            _summarise(job, found.text)
+        elif job.number:
+            click.echo(_post(forge, job, name, found.text))
+    except _Outdated as why:
+        click.echo(f"not commented: {why}")
+        return
+    except ToolevalError as error:
+        _warn(job, _with_permissions(job, error))
+        _summarise(job, found.text)
+    if found.state is None or (job.is_fork and job.service == "gitlab"):
+        return
+    try:
+        if job.is_fork:
+            _require_newest_commit(forge, job)
+        forge.set_status(job.commit, found.state, name, found.headline, link)
+    except _Outdated as why:
+        click.echo(f"no status set: {why}")
+    except Refused as error:
+        if job.has_secrets:
+            _warn(job, _with_permissions(job, error))
+        else:
+            click.echo(f"no status set: {error}")
+    except ToolevalError as error:
+        _warn(job, str(error))
+
+
+def _with_permissions(job: CiJob, error: ToolevalError) -> str:
+    if not isinstance(error, Refused):
+        return str(error)
+    if job.service == "gitlab":
+        return f"{error}; GITLAB_TOKEN must be a project access token with the scope api"
+    return f"{error}; the job needs the permissions pull-requests: write and statuses: write"
+
+
 def _post(forge: Forge, job: CiJob, name: str, text: str) -> str:
-    """Add or edit the comment, and return what was done. Older runs never overwrite newer ones."""
+    """Add or edit the comment, and return what was done. Raises _Outdated for an older run."""
     marked = f"<!-- tooleval: {name}; run {job.run} -->\n{text}"
-    if (newest := forge.head()) != job.commit:
-        return f"not commented: the pull request has a newer commit, {newest[:10]}"
+    _require_newest_commit(forge, job)
     there = _own(forge, name)
     if there and there[-1][0] > job.run:
-        return f"not commented: run {there[-1][0]} is newer"
+        raise _Outdated(f"run {there[-1][0]} is newer")
     if there:
         forge.edit_comment(there[-1][1], marked)
     else:
@@ -171,6 +251,11 @@ def _post(forge: Forge, job: CiJob, name: str, text: str) -> str:
     for _, id in there[:-1]:
         forge.delete_comment(id)
     return f"commented on #{job.number}"
+
+
+def _require_newest_commit(forge: Forge, job: CiJob) -> None:
+    if (newest := forge.head()) != job.commit:
+        raise _Outdated(f"the pull request has a newer commit, {printable(newest[:10])}")
 
 
 def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
@@ -185,7 +270,7 @@ def _forge(job: CiJob) -> Forge:
     if not token:
         raise ToolevalError(f"{job.token_variable} is not set")
     forge = GitLab if job.service == "gitlab" else GitHub
-    return forge(job.api, job.project, job.number, token)
+    return forge(job, token)
 
 
 def _summarise(job: CiJob | None, text: str) -> None:

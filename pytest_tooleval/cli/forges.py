@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from ..checkout.ci import CiJob
 from ..errors import ToolevalError
+from ..reports.pull_request import State
 
 _TIMEOUT_S = 30.0
+# A busy forge is asked again until then, in all requests together.
+_PATIENCE_S = 20.0
+_PAUSES_S = (1.0, 2.0, 4.0, 8.0)
 _PAGE = 100
 _MOST_PAGES = 100
 
@@ -26,12 +34,27 @@ class Refused(ToolevalError):
     """The token lacks permission, like a fork's."""
 
 
+class Busy(ToolevalError):
+    """The forge could not answer now; `after_s` is the pause that it asks for."""
+
+    def __init__(self, text: str, after_s: float | None) -> None:
+        super().__init__(text)
+        self.after_s = after_s
+
+
+class Rejected(ToolevalError):
+    """The forge finds the request wrong."""
+
+
 class Comment(NamedTuple):
     """A comment, and whether our token's user wrote it."""
 
     id: int
     text: str
     is_own: bool
+
+
+_KINDS = {400: Rejected, 401: Refused, 403: Refused, 404: Refused}
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -56,6 +79,7 @@ class Forge(ABC):
         self._base = base
         self._headers = {"Accept": "application/json", "Content-Type": "application/json", **headers}
         self._opener = urllib.request.build_opener(_NoRedirects)
+        self._until = time.monotonic() + _PATIENCE_S
 
     @abstractmethod
     def head(self) -> str:
@@ -73,21 +97,37 @@ class Forge(ABC):
     def delete_comment(self, id: int) -> None:
         self._send("DELETE", f"{self._comment}/{id}")
 
-    def set_status(self, commit: str, passed: bool, name: str, text: str, link: str) -> None:
+    def set_status(self, commit: str, state: State, name: str, text: str, link: str) -> None:
         about = {self._title: name, "description": text[:140], "target_url": link or None}
-        state = "success" if passed else self._failure
-        self._send("POST", f"{self._statuses}/{commit}", {"state": state, **about})
+        named = self._failure if state == "failure" else state
+        self._send("POST", f"{self._statuses}/{commit}", {"state": named, **about})
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
+        """The answer; a busy forge is asked again."""
+        for usual_s in _PAUSES_S:
+            try:
+                return self._send_once(method, path, body)
+            except Busy as busy:
+                pause_s = usual_s if busy.after_s is None else busy.after_s
+                if time.monotonic() + pause_s > self._until:
+                    raise
+                time.sleep(pause_s)
+        return self._send_once(method, path, body)
+
+    def _send_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self._base + path, data, self._headers, method=method)
+        url = path if "://" in path else self._base + path
+        request = urllib.request.Request(url, data, self._headers, method=method)
         what = _named(method, path)
         try:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
-            kind = Refused if error.code in (401, 403, 404) else ToolevalError
-            raise kind(f"{what}: answered {error.code}") from None
+            text = f"{what}: answered {error.code}"
+            if error.code == 429 or error.code >= 500:
+                after = error.headers.get("Retry-After") or ""
+                raise Busy(text, float(after) if after.isdecimal() else None) from None
+            raise _KINDS.get(error.code, ToolevalError)(text) from None
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise ToolevalError(f"{what}: {error or type(error).__name__}") from None
 
@@ -127,14 +167,24 @@ class _GitHubComment(Struct):
     user: _Login | None = None
 
 
+class _Data(Struct):
+    viewer: _Login
+
+
+class _Viewer(Struct):
+    data: _Data
+
+
 class GitHub(Forge):
-    """A pull request on GitHub, with a job's token."""
+    """A pull request on GitHub, with the token of a job, an App or a user."""
 
     _edit, _title, _failure = "PATCH", "context", "failure"
 
-    def __init__(self, url: str, repository: str, number: int, token: str) -> None:
+    def __init__(self, job: CiJob, token: str) -> None:
         version = {"X-GitHub-Api-Version": "2022-11-28", "Authorization": f"Bearer {token}"}
-        super().__init__(f"{url.rstrip('/')}/repos/{repository}", version)
+        super().__init__(f"{job.api.rstrip('/')}/repos/{job.project}", version)
+        number = job.number
+        self._graphql = job.graphql
         self._request, self._statuses = f"/pulls/{number}", "/statuses"
         self._comments, self._comment = f"/issues/{number}/comments", "/issues/comments"
 
@@ -143,8 +193,23 @@ class GitHub(Forge):
 
     def comments(self) -> Iterator[Comment]:
         for each in self._pages(_GitHubComment):
-            is_own = each.user is not None and each.user.login == "github-actions[bot]"
+            is_own = each.user is not None and each.user.login == self._own_login
             yield Comment(each.id, each.body or "", is_own)
+
+    @cached_property
+    def _own_login(self) -> str:
+        """The token's login: of the REST API, only GET /user knows it, and refuses an App's token."""
+        try:
+            answer = self._send("POST", self._graphql, {"query": "{viewer{login}}"})
+            return msgspec.json.decode(answer, type=_Viewer).data.viewer.login
+        except (ToolevalError, msgspec.MsgspecError, UnicodeDecodeError):
+            return "github-actions[bot]"
+
+    def add_comment(self, text: str) -> None:
+        answer = self._send("POST", self._comments, {"body": text})
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # its author is the token's login
+            if user := msgspec.json.decode(answer, type=_GitHubComment).user:
+                self._own_login = user.login
 
 
 class _Username(Struct):
@@ -162,10 +227,10 @@ class GitLab(Forge):
 
     _edit, _title, _failure = "PUT", "name", "failed"
 
-    def __init__(self, url: str, project: str, number: int, token: str) -> None:
-        super().__init__(url.rstrip("/"), {"PRIVATE-TOKEN": token})
-        self._request = f"/projects/{project}/merge_requests/{number}"
-        self._statuses = f"/projects/{project}/statuses"
+    def __init__(self, job: CiJob, token: str) -> None:
+        super().__init__(job.api.rstrip("/"), {"PRIVATE-TOKEN": token})
+        self._request = f"/projects/{job.project}/merge_requests/{job.number}"
+        self._statuses = f"/projects/{job.project}/statuses"
         self._comments = self._comment = f"{self._request}/notes"
 
     def head(self) -> str:
@@ -176,3 +241,10 @@ class GitLab(Forge):
         for each in self._pages(_Note):
             is_own = each.author is not None and each.author.username == own
             yield Comment(each.id, each.body or "", is_own)
+
+    def set_status(self, commit: str, state: State, name: str, text: str, link: str) -> None:
+        try:
+            super().set_status(commit, state, name, text, link)
+        except Rejected:
+            if state != "pending":  # GitLab refuses to set what is set
+                raise

@@ -149,6 +149,8 @@ class CaseSession(Observer):
 
         If anything else can run, each case reports it instead. Recorded answers need neither.
         """
+        if self.run.settings.judging.excuses_unasked:
+            return
         found: dict[str, None] = {}
         for item in items:
             if not isinstance(item, CaseItem) or is_skipped(item):

@@ -76,6 +76,8 @@ class CaseItem(pytest.Item):
         if self._outputs.properties:
             self.user_properties += properties(result)
         if result.outcome == "error":
+            if self._queue.run.settings.judging.excuses_unasked and _is_unasked(result):
+                pytest.skip(f"not asked: {printable(result.reason)}")
             raise CaseError(printable(result.reason))
 
     @property
@@ -161,7 +163,7 @@ class CaseItem(pytest.Item):
             return None
         result = self._result
         if report.when == "setup":
-            if result is not None and result.outcome == "error":
+            if result is not None and result.outcome == "error" and not report.skipped:
                 return result
             outcome: Outcome = "skipped" if report.skipped else "error"
             return structs.replace(self.task.place.blank, outcome=outcome, reason=_reason(report))
@@ -185,6 +187,12 @@ def _reason(report: pytest.TestReport) -> str:
     crash = getattr(longrepr, "reprcrash", None)
     lines = str(crash.message if crash else longrepr or "").strip().splitlines()
     return lines[0 if crash else -1] if lines else ""
+
+
+def _is_unasked(result: CaseResult) -> bool:
+    """True if no trial has a recorded answer or a key to ask with."""
+    kinds = {trial.error.kind if trial.error else None for trial in result.trials}
+    return bool(kinds) and kinds <= {"replay", "credentials"}
 
 
 def is_skipped(item: pytest.Item) -> bool:

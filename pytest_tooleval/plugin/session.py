@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from ..record.run import Unreadable
 from ..run.eval_run import EvalRun
 from ..run.keeper import Keeper
 from ..run.observers import Observer
 from ..run.report_files import ReportFiles
+from ..secrets import scrub, secret_values
 from ..settings.parts import Settings
+from ..text import shown
 from .output import clean_warning, keep_keys_out_of_logs
 from .processes import evaluates, process_of
+from .settings import USAGE_ERROR
 from .signals import OrderlyEnd
 from .terminal import Terminal
 from .verdicts import remember, report_finding
 
 if TYPE_CHECKING:
     from .case_session import CaseSession
+
+_REASON = 500
 
 
 class EvalSession(Observer):
@@ -93,7 +99,8 @@ class EvalSession(Observer):
         self._config.issue_config_time_warning(pytest.PytestWarning(text), 2)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        self.run.collection_errors += report.failed
+        if report.failed:
+            self.run.unreadable.append(Unreadable(report.nodeid, _why(report)))
 
     # Runs inside the terminal's wrapper, whatever the order of registration: its summary shows what is
     # found here.
@@ -134,3 +141,11 @@ class EvalSession(Observer):
                 remember(session, [kept.row.nodeid for kept in run.book.excused])
             run.observers.judged()
         run.is_complete = True
+
+
+def _why(report: pytest.CollectReport) -> str:
+    """Why a file cannot be collected, in one line: the exception of a module, else the first problem."""
+    lines = [line for line in report.longreprtext.splitlines() if line.strip()]
+    raised = [line.removeprefix("E").strip() for line in lines if line.startswith("E  ")]
+    reason = next(iter([*raised, *lines]), "").removeprefix(USAGE_ERROR)
+    return shown(scrub(reason, secret_values()), _REASON)

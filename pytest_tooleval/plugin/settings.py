@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pytest
 from ..errors import ConfigError
 from ..settings.given import Given, read_baseline, read_gates, read_history, read_trials
 from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
-from ..settings.parts import Asking, Outputs, Settings
+from ..settings.parts import WITHOUT_SECRETS, Asking, Outputs, Settings
 from ..suite.overrides import Overrides
 from ..verdicts.judging import Judging
 from .options import ini_options, typed_options
@@ -82,6 +83,8 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
     history = read_history(given, config.invocation_params.dir, config.rootpath)
     if not process.is_worker:  # the controller does the comparison
         baseline = read_baseline(given, process.store, history)
+    without_secrets = WITHOUT_SECRETS in os.environ
+    cassette = _cassette(config, given)
     asking = Asking(
         models=_models(config, given, transcripts),
         transcripts=transcripts,
@@ -98,8 +101,8 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
         concurrency=int(given["concurrency"]),
         timeout_s=given["timeout"],
         variants=tuple(dict.fromkeys(given["variant"])),
-        cassette=_cassette(config, given),
-        record=given["record"],
+        cassette=cassette,
+        record="none" if without_secrets and cassette else given["record"],
         resume=given["resume"],
         max_cost=given["max_cost"],
     )
@@ -116,7 +119,7 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
         preset_text=given.preset_text,
         replaced_text=given.replaced_text,
         asking=asking,
-        judging=Judging(gates, baseline, given["fail_inconclusive"]),
+        judging=Judging(gates, baseline, given["fail_inconclusive"], without_secrets),
         outputs=outputs,
         estimate=given["estimate"],
         shard=shard,

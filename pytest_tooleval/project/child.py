@@ -13,7 +13,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,13 +25,22 @@ import msgspec
 from ..errors import ToolevalError
 from ..record.events import Estimated, RowEvent
 from ..secrets import scrub, secret_values
+from ..settings.parts import WITHOUT_SECRETS
 from ..text import printable
 
 # On a busy machine, or with the history in a bucket, keeping the results takes more than some seconds.
 GRACE_S = 30.0
 _TICK_S = 0.1
 _OUTPUT_SHOWN = 20_000
+_ERROR_LINES = 20
 _event = msgspec.json.Decoder(RowEvent)
+
+
+class Ended(NamedTuple):
+    """How a run ended; `errors` is the end of its standard error, without secrets and safe to show."""
+
+    exitstatus: int
+    errors: str
 
 
 class Line(NamedTuple):
@@ -40,9 +51,30 @@ class Line(NamedTuple):
     place: int
 
 
-def run_pytest(arguments: Sequence[str]) -> int:
-    """Run pytest in this terminal. Returns its exit status."""
-    return subprocess.run([sys.executable, "-m", "pytest", *arguments], check=False).returncode
+def run_pytest(arguments: Sequence[str], *, has_secrets: bool = True) -> Ended:
+    """Run pytest in this terminal. Without secrets, cases that cannot be asked are skipped."""
+    kept: deque[bytes] = deque(maxlen=_ERROR_LINES)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *arguments],
+        env={**os.environ, **({} if has_secrets else {WITHOUT_SECRETS: "1"})},
+        stderr=subprocess.PIPE,
+    )
+
+    def pass_on() -> None:
+        assert child.stderr is not None
+        for line in child.stderr:
+            kept.append(line)
+            sys.stderr.buffer.write(line)
+            sys.stderr.buffer.flush()
+
+    passing = threading.Thread(target=pass_on, daemon=True)
+    passing.start()
+    while child.poll() is None:
+        with contextlib.suppress(KeyboardInterrupt):  # pytest gets it, too, and ends in order
+            child.wait()
+    passing.join(_TICK_S)  # a program that it left behind may hold the pipe open
+    text = b"".join(kept).decode("utf-8", "replace")
+    return Ended(child.returncode, printable(scrub(text, secret_values()), keep_newlines=True).strip())
 
 
 class Child:

@@ -88,6 +88,13 @@ def add_up(*parts: Mapping[str, Spent]) -> dict[str, Spent]:
     return {payer: sum((part.get(payer, Spent()) for part in parts), Spent()) for payer in payers}
 
 
+class Unreadable(Struct, frozen=True, gc=False):
+    """A file that could not be collected."""
+
+    file: Annotated[str, doc("The file, relative to the root folder.")]
+    reason: Annotated[str, doc("The reason in one line, with the place if it is known.")]
+
+
 class Shard(Struct, frozen=True, kw_only=True, gc=False):
     """A part of a run, which `tooleval merge` joins with the others."""
 
@@ -116,6 +123,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     ] = 0
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")] = None
     collection_errors: Annotated[int, doc("Files that could not be collected.", ge=0)] = 0
+    unreadable: Annotated[
+        tuple[Unreadable, ...], doc("These files, with the reasons; empty in older records.")
+    ] = ()
     tests_failed: Annotated[
         int | None,
         doc("pytest's number of failed tests, with gates and unreadable files; null when unknown."),
@@ -137,6 +147,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         dict[str, Any], doc("The options of pytest-tooleval that were given, and their values.")
     ] = {}
     git: Annotated[Git | None, doc("The repository's state; null outside a repository.")] = None
+    ci: Annotated[
+        str, doc("The run of the CI service in which it ran, such as `github 123`; else empty.")
+    ] = ""
     selected: Annotated[int, doc("Selected cases, each once for each model; 0: unknown.", ge=0)] = 0
     collected: Annotated[
         dict[str, int], doc("The label of a model to its number of cases, selected or not.")

@@ -27,7 +27,7 @@ def annotations(
     rootpath: Path | None = None,
     workspace: Path | None = None,
 ) -> list[str]:
-    """Workflow commands to print, a line each: failed gates, failed cases, errors.
+    """Workflow commands to print, a line each: unreadable files, failed gates, failed cases, errors.
 
     Tolerated cases and inconclusive verdicts are warnings, expected failures (xfail) are left out. At
     most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many are left out.
@@ -37,6 +37,12 @@ def annotations(
     """
     gates, baseline = document.gates, document.baseline
     found: dict[str, list[str]] = {"error": [], "warning": []}
+    for each in document.run.unreadable:
+        title = {"file": _file(each.file, rootpath, workspace), "title": "cannot be read"}
+        found["error"].append(_command("error", title, each.reason))
+    if document.cases and all(case.outcome == "skipped" for case in document.unchanged):
+        title = {"title": f"not evaluated: 0 of {len(document.unchanged)}"}
+        found["warning"].append(_command("warning", title, document.unchanged[0].reason))
     for gate in gates:
         if failures or not gate.failed:
             _add(found, f"gate: {gate.name}", gate)

@@ -19,7 +19,7 @@ from ..record.comparison import Comparison
 from ..record.confusion import Confusion
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
-from ..record.run import SummedRun
+from ..record.run import SummedRun, Unreadable
 from ..record.summary import ModelSummary
 from ..record.variants import Effect
 from ..text import counted, shown
@@ -112,6 +112,8 @@ def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
 
 def _sections(document: RowsDocument) -> Iterable[_Section]:
     """The most important first."""
+    if unread := document.run.unreadable:
+        yield _Section("\n", [f"{line}\n" for line in unreadable_lines(unread)])
     verdicts = [entry for line in model_lines(document) for entry in _model_line(line)]
     if verdicts:
         yield _Section("\n", verdicts)
@@ -160,8 +162,6 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
 def _verdict(document: RowsDocument) -> str:
     run, gates = document.run, document.gates
     total, verdict = run.total, run_summary(document)
-    # The verdict stands out: INCOMPLETE (killed).
-    word = re.sub(r"^[^(,]+", lambda match: match[0].upper(), verdict.verdict)
     unsure = sum(gate.verdict == "inconclusive" for gate in gates)
     counts = {"failed": total.failed, "skipped": total.skipped}
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
@@ -183,7 +183,19 @@ def _verdict(document: RowsDocument) -> str:
         texts.append(f"{counted(run.collection_errors, 'file')} could not be collected.")
     if OTHER_TEST in verdict.details:
         texts.append(f"{OTHER_TEST.capitalize()}.")
-    return f"## Tool calling: {word}\n\n{' '.join(texts)}\n"
+    return f"## Tool calling: {loud(verdict.verdict)}\n\n{' '.join(texts)}\n"
+
+
+def loud(verdict: str) -> str:
+    """A verdict that stands out: `INCOMPLETE (killed)`, `NOT EVALUATED: 0 of 3`."""
+    return re.sub(r"^[^(,:]+", lambda match: match[0].upper(), verdict)
+
+
+def unreadable_lines(files: Sequence[Unreadable], most: int = _MOST_CASES) -> Iterator[str]:
+    """The files that could not be collected, with the reasons."""
+    yield from (f"- {code(each.file)}: {code(each.reason, _LINE)}" for each in files[:most])
+    if len(files) > most:
+        yield f"- and {len(files) - most} more"
 
 
 def _model_line(line: ModelLine) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..figures import points_text, score_text, seconds_text
 from ..record.comparison import ComparedModel
@@ -14,24 +14,63 @@ from ..text import counted, first_few, shown
 from ..verdicts.words import run_summary
 from .columns import limits_of
 from .comparison import listed_cases
-from .markdown import COMMENT_LIMIT, case_entry, code, models_table
+from .markdown import COMMENT_LIMIT, case_entry, code, loud, models_table, unreadable_lines
 from .notes import spent_text
 
 # Entries of each list; fewer where the comment would be too long.
 _MOST = (10, 3, 1)
 _LIMIT = COMMENT_LIMIT - 500  # a marker precedes the text
 _LINE = 300
+_INTERRUPTED = 2  # pytest's exit status, also for files that cannot be read
 _GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
 
 
+State = Literal["success", "failure", "pending"]
+
+
+def state_of(document: RowsDocument) -> State | None:
+    """The state of the commit by this run; None if it was interrupted, like a cancelled job's."""
+    run, summary = document.run, run_summary(document)
+    if run.exitstatus == _INTERRUPTED and not run.collection_errors:
+        return None
+    if run.exitstatus or summary.outcome == "failed":
+        return "failure"
+    return "pending" if summary.outcome == "skipped" else "success"
+
+
 def headline(document: RowsDocument) -> str:
-    """`pass rate 0.97 over 412 cases, -0.4 points`; of several models, the one that lost the most."""
-    models = _evaluated(document)
+    """`pass rate 0.97 over 412 cases, -0.4 points`; of several models, the worst.
+
+    A model that failed is worse than others, then one that lost more, then one with a lower pass rate.
+    """
+    run, summary, models = document.run, run_summary(document), _evaluated(document)
+    unread = first_few([shown(each.file, 60) for each in run.unreadable], 1)
+    reasons = [f"{unread} cannot be read"] if unread else []
+    if not reasons and summary.outcome == "skipped":
+        return summary.verdict[0].lower() + summary.verdict[1:]
     if not models:
-        return "nothing was evaluated"
-    worst = min(models, key=lambda row: _gain(document, row) or 0.0)
-    text = _of_model(document, worst)
-    return text if len(models) == 1 else f"{shown(worst.model, 60)}: {text}"
+        return "; ".join(reasons or summary.details)
+    failing = [row for row in models if _fails(document, row)]
+    if run.exitstatus and not (failing or reasons):
+        reasons = list(summary.details[:1])
+
+    def goodness(row: ModelSummary) -> tuple[float, float]:
+        return _gain(document, row) or 0.0, row.pass_rate.mean if row.pass_rate else 0.0
+
+    worst = min(failing or models, key=goodness)
+    several = len([row for row in document.models if row.model]) > 1
+    of = f"{shown(worst.model, 60)}: " if several else ""
+    return "; ".join([*reasons, of + _of_model(document, worst)])
+
+
+def _fails(document: RowsDocument, row: ModelSummary) -> bool:
+    """True if a case, a gate or the comparison of this model fails the run."""
+    compared, baseline = _compared(document, row), document.baseline
+    return (
+        any(case.model == row.model and case.fails_run for case in document.unchanged)
+        or any(gate.model == row.model and gate.failed for gate in document.gates)
+        or bool(baseline and baseline.failed and compared and compared.verdict != "passed")
+    )
 
 
 class Changed(NamedTuple):
@@ -45,22 +84,37 @@ class Changed(NamedTuple):
 _NOTHING = Changed()
 
 
+def no_results_text(problem: str, link: str = "") -> str:
+    """The comment of a job that has no results; `problem` is why, in one line or more."""
+    report = f"\n[report]({link})\n" if link else ""
+    return f"### Tool calling: **NO RESULTS**\n\n{_quoted(problem)}\n{report}"
+
+
+def _quoted(problem: str) -> str:
+    return "\n".join(f"- {code(line, _LINE)}" for line in problem.splitlines() if line.strip())
+
+
 def comment_text(
     document: RowsDocument,
     *,
     changed: Changed = _NOTHING,
     address: Callable[[str, int], str] = lambda file, line: "",
     link: str = "",
+    problem: str = "",
     note: str = "",
 ) -> str:
     """The comment as Markdown. Whatever models and suites say stands in code spans.
 
-    `address` is that of a file's line on the forge, or empty. `link` leads to the report; `note` is a
-    sentence on what was left out.
+    `address` is that of a file's line on the forge, or empty. `link` leads to the report; `problem` is
+    why pytest ended early, and `note` a sentence on what was left out.
     """
     text = ""
     for most in _MOST:
-        lines = [*_verdict(document), *_lists(document, address, most), *_models(document, most)]
+        lines = [
+            *_verdict(document, problem, most),
+            *_lists(document, address, most),
+            *_models(document, most),
+        ]
         lines += [*_changes(changed, most), *([f"\n{note}"] if note else [])]
         text = "\n".join([*lines, f"\n{'; '.join(_facts(document, link))}"]) + "\n"
         if len(text) <= _LIMIT:
@@ -68,13 +122,15 @@ def comment_text(
     return text
 
 
-def _verdict(document: RowsDocument) -> Iterator[str]:
-    summary = run_summary(document)
-    word = summary.verdict.lower() if summary.outcome == "passed" else f"**{summary.verdict.upper()}**"
+def _verdict(document: RowsDocument, problem: str, most: int) -> Iterator[str]:
+    summary, unread = run_summary(document), document.run.unreadable
+    word = summary.verdict.lower() if summary.outcome == "passed" else f"**{loud(summary.verdict)}**"
     yield f"### Tool calling: {word}\n"
-    yield f"{'; '.join(summary.details)}."
+    yield f"{'; '.join(summary.details) or 'the run ended early'}."
     failed = [gate for gate in document.gates if gate.failed]
-    yield from [""] if failed else []
+    yield from [""] if failed or unread or problem else []
+    yield from unreadable_lines(unread, most)
+    yield from [_quoted(problem)] if problem and not unread else []
     yield from (f"- failed gate: {code(gate.message, _LINE)}" for gate in failed)
 
 

@@ -12,11 +12,12 @@ import msgspec
 from msgspec import structs
 
 from .. import __version__
+from ..checkout.ci import ci_run
 from ..engine.limits.ledger import SharedSpending
 from ..errors import ToolevalError
 from ..record.document import Document, RowsDocument
 from ..record.results import CaseRow, KeptCase
-from ..record.run import SCORING_VERSION, AskedModel, Git, Run, new_run_id
+from ..record.run import SCORING_VERSION, AskedModel, Git, Run, Unreadable, new_run_id
 from ..reports.outputs import Written, on_github
 from ..settings.parts import Settings
 from ..verdicts.run import RunVerdict, foresee
@@ -38,7 +39,7 @@ _ROW = msgspec.json.Decoder(CaseRow)
 class EvalRun:
     """A run: its settings, its results and verdict, what else is known of it, and who follows it.
 
-    pytest's hooks keep the figures that pytest counts: `selected` cases, `collection_errors`,
+    pytest's hooks keep what pytest knows: the number of `selected` cases, `unreadable` files,
     `tests_failed` and `exitstatus`.
     """
 
@@ -59,7 +60,7 @@ class EvalRun:
             is_whole=bool(outputs.reports) or on_github(outputs.github),
         )
         self.selected = 0
-        self.collection_errors = 0
+        self.unreadable: list[Unreadable] = []
         self.tests_failed: int | None = None
         self.exitstatus: int | None = None
         self.written = Written()
@@ -151,7 +152,8 @@ class EvalRun:
             python=platform.python_version(),
             scoring_version=SCORING_VERSION,
             exitstatus=self.exitstatus,
-            collection_errors=self.collection_errors,
+            collection_errors=len(self.unreadable),
+            unreadable=tuple(self.unreadable),
             tests_failed=self.tests_failed,
             max_cost_usd=asking.max_cost,
             spent=dict(known.spent),
@@ -160,6 +162,7 @@ class EvalRun:
             models=tuple(AskedModel(spec.label, spec.identity) for spec in asking.models),
             options=dict(self.settings.options),
             git=self._git,
+            ci=ci_run(),
             selected=self.selected,
             collected=dict(known.case_counts),
             unapplied=known.unapplied,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct, structs
 
+from ..checkout.ci import ci_run
 from ..errors import ToolevalError
 from ..record.encoding import read_document, to_json
 from ..record.results import CaseResult, CaseRow, KeptCase, unchanged
@@ -206,6 +207,8 @@ def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         duration_s=round((max(ends) - min(starts)).total_seconds(), 3),
         exitstatus=max(run.exitstatus or 0 for run in runs),
         collection_errors=max(run.collection_errors for run in runs),
+        unreadable=tuple(dict.fromkeys(each for run in runs for each in run.unreadable)),
+        ci=ci_run(),
         tests_failed=None,
         spent=add_up(*(run.spent for run in runs)),
         answers=next((run.answers for run in runs if run.answers != "shared"), "shared"),

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from ..reports.outputs import Report
 
 
+# Set for a run that has no secrets, such as a fork's.
+WITHOUT_SECRETS = "TOOLEVAL_WITHOUT_SECRETS"
+
+
 @dataclass(frozen=True)
 class Asking:
     """What a run asks, and how.

@@ -15,7 +15,7 @@ from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import counted
 from .planning import more_cases, more_trials
-from .rules import COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, rule_of, value_of
+from .rules import COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, value_of
 from .statistics import clusters_of, mean_over
 from .words import strict_text
 
@@ -62,17 +62,6 @@ def decide_gates(
                 row, failed=strict, message=row.message + end, detail=row.detail + end
             )
     return rows
-
-
-def still_fail(gates: Sequence[Gate], cases: Sequence[CaseRow], *, strict: bool) -> bool:
-    """True if recorded gates also fail with only these of their cases. A gate with none left passes."""
-    evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
-    rules = [rule for rule in map(rule_of, gates) if groups_of(rule, evaluated)]
-    confidence = next((gate.confidence for gate in gates if gate.confidence is not None), None)
-    empty = any(gate.of is None for gate in gates)  # no case was ever in it
-    return empty or any(
-        gate.failed for gate in decide_gates(evaluated, rules, confidence, strict=strict)
-    )
 
 
 def _allowed_errors(cases: Sequence[CaseRow], rules: Sequence[Rule]) -> set[str]:

@@ -50,9 +50,11 @@ class Baseline:
 class Judging:
     """How a run is judged: the part of its settings that `tooleval merge` can repeat.
 
-    `strict` fails inconclusive verdicts.
+    `strict` fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
+    key are skipped instead of errors, and a gate that has only such cases judges nothing.
     """
 
     gates: Gates = Gates()
     baseline: Baseline | None = None
     strict: bool = False
+    excuses_unasked: bool = False

@@ -115,8 +115,12 @@ def judge_gates(
         return []
     from .gates import decide_gates
 
-    confidence = judging.gates.confidence
-    return decide_gates(cases, gates.rules, confidence, strict=judging.strict, collected=collected)
+    rules = gates.rules
+    if judging.excuses_unasked:
+        evaluated = [case for case in cases if case.outcome != "skipped"]
+        rules = tuple(rule for rule in rules if any(map(rule.keys, evaluated)))
+    strict, confidence = judging.strict, gates.confidence
+    return decide_gates(cases, rules, confidence, strict=strict, collected=collected)
 
 
 def foresee(cases: Sequence[CaseRow], judging: Judging) -> list[str]:
@@ -168,5 +172,5 @@ def _compared(
         models=baseline.models,
         max_drop=baseline.max_drop,
         strict=judging.strict,
-        named=word is None and not is_base,
+        named=word is None and not is_base and not judging.excuses_unasked,
     )

@@ -19,7 +19,7 @@ TOLERATED, COUNTED, FAILED_GATE = "tolerated", "counted", "counted by a failed g
 NOT_JUDGED = "not judged yet"
 VARIED = "under a variant"
 OTHER_TEST = "another test in the run failed"
-_EMPTY = "Nothing was evaluated"
+_EMPTY, _UNEVALUATED = "Nothing was evaluated", "Not evaluated"
 _NOTHING_COLLECTED = 5
 
 
@@ -33,7 +33,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
     details = _problems(document)
     if verdict == "Failed":
         details = details or [OTHER_TEST]
-    elif outcome == "skipped" and verdict == _EMPTY:
+    elif outcome == "skipped" and verdict.startswith((_EMPTY, _UNEVALUATED)):
         details = [f"{counted(total.cases, 'case')} skipped" if total.cases else "no case was collected"]
     elif outcome != "failed":  # a run can pass despite problems
         details = [f"{total.passed} of {counted(total.cases, 'result')} passed", *details]
@@ -89,7 +89,7 @@ def _verdict(document: RowsDocument, *, failed: bool) -> tuple[RunOutcome, str]:
     if run.exitstatus or failed:
         return "failed", _EMPTY if run.exitstatus == _NOTHING_COLLECTED else "Failed"
     if run.total.cases == run.total.skipped:  # it has not passed, whatever its exit status
-        return "skipped", _EMPTY
+        return "skipped", f"{_UNEVALUATED}: 0 of {run.total.cases}" if run.total.cases else _EMPTY
     if run.shard is not None:
         return "skipped", f"Shard {run.shard.number}/{run.shard.of}, not judged"
     # There is no doubt if nothing got worse than the baseline.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tooleval.checkout.ci import CiJob
 from pytest_tooleval.cli.forges import Forge, GitHub, GitLab
 from pytest_tooleval.errors import ToolevalError
 
@@ -90,6 +91,13 @@ def answer() -> Iterator[list[bytes]]:
         server.shutdown()
 
 
+def _job(forge: type[GitHub | GitLab], address: bytes) -> CiJob:
+    name = "GITHUB_API_URL" if forge is GitHub else "CI_API_V4_URL"
+    job = CiJob.now({name: address.decode()})
+    assert job is not None
+    return job
+
+
 @pytest.mark.parametrize("forge", [GitHub, GitLab])
 @pytest.mark.parametrize(
     "odd",
@@ -99,7 +107,7 @@ def test_an_odd_answer_of_a_forge_is_an_error_of_ours(
     forge: type[GitHub | GitLab], odd: bytes, answer: list[bytes]
 ) -> None:
     answer[0] = odd
-    found: Forge = forge(answer[1].decode(), "1", 7, "token")
+    found: Forge = forge(_job(forge, answer[1]), "token")
     for ask in (found.head, lambda: list(found.comments())):
         if (odd, forge) != (b"[]", GitHub) or ask == found.head:
             with pytest.raises(ToolevalError, match="an odd answer: "):
@@ -108,4 +116,4 @@ def test_an_odd_answer_of_a_forge_is_an_error_of_ours(
 
 def test_a_forge_whose_comments_never_end(answer: list[bytes]) -> None:
     answer[0] = json.dumps([{"id": 1}] * 100).encode()
-    assert len(list(GitHub(answer[1].decode(), "1", 7, "token").comments())) == 10_000
+    assert len(list(GitHub(_job(GitHub, answer[1]), "token").comments())) == 10_000

@@ -18,7 +18,13 @@ def test_the_headline_is_the_model_that_lost_the_most() -> None:
     assert headline(document(FAILED, PASSED)) == "pass rate 0.50 over 2 cases"
     found = document(FAILED, PASSED, row("passed", trial(), model="other"), baseline=comparison())
     assert headline(found) == "gpt-4o: pass rate 0.50 over 2 cases, -10 points, 1 newly broken"
-    assert headline(document()) == "nothing was evaluated"
+    # A model that failed comes before one with a lower pass rate.
+    tolerated = [row("failed", trial(0, 0.6), counted=True, model="other", case=c) for c in "abc"]
+    found = document(FAILED, PASSED, *tolerated, gates=(gate(True),))
+    assert headline(found) == "gpt-4o: pass rate 0.50 over 2 cases"
+    assert headline(document()) == "another test in the run failed"
+    assert headline(document(PASSED)) == "another test in the run failed; pass rate 1.00 over 1 case"
+    assert headline(document(row("skipped"), exitstatus=0)) == "not evaluated: 0 of 1"
 
 
 def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:

@@ -47,7 +47,7 @@ ALLOWED = gate(True, kind="fail_over", metric="errors")
             "passed Passed: 1 of 1 result passed",
         ),
         ([PASSED], {"exitstatus": 1}, "failed Failed: another test in the run failed"),
-        ([row("skipped", model="")], {"exitstatus": 0}, "skipped Nothing was evaluated: 1 case skipped"),
+        ([row("skipped", model="")], {"exitstatus": 0}, "skipped Not evaluated: 0 of 1: 1 case skipped"),
         ([], {"exitstatus": 5}, "failed Nothing was evaluated: no test was collected"),
         (
             [PASSED],
