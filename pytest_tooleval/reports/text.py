@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 
 from ..figures import score_text
 from ..record.calls import ToolCall
+from ..record.made import Made, made_in
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
-from ..record.status import NOT_RUN
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
 from ..text import MOST_SHOWN, aligned, counted, json_text, printable, shorten, shown
@@ -129,9 +128,10 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
     if trial.transcript is None:
         return []
     lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
-    for reply in trial.transcript.replies:
+    replies = trial.transcript.replies
+    for reply, made in zip(replies, made_in(replies), strict=True):
         lines += [line for message in reply.prompt for line in _message_lines(message)]
-        lines += _reply_lines(reply)
+        lines += _reply_lines(reply, made)
         lines += [line for answer in reply.answers for line in _message_lines(answer)]
     lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
@@ -152,7 +152,7 @@ def _message_lines(message: Message) -> Iterable[str]:
     yield f"  {shown(str(message.get('role', '')), 20):<9}  {shown(text_of(message), _TEXT)}"
 
 
-def _reply_lines(reply: Reply) -> Iterable[str]:
+def _reply_lines(reply: Reply, made: Iterable[Made]) -> Iterable[str]:
     text = reply.text
     as_text = f"written as text: {reply.dialect}" if reply.dialect else "written as text"
     recovered = f" ({as_text})" if reply.format == "recovered" else ""
@@ -160,9 +160,10 @@ def _reply_lines(reply: Reply) -> Iterable[str]:
         yield f"  assistant  {shown(text, _TEXT)}"
     for search in reply.searches:
         yield f"  assistant  {_search(search)}"
-    for call, status in zip_longest(reply.calls, reply.status):
-        blocked = f" ({status})" if status in NOT_RUN else ""
-        yield f"  assistant  calls {show_call(call)}{recovered}{blocked}"
+    for each in made:
+        status = "unknown" if each.is_lost else each.status
+        ended = f" ({status})" if status not in (None, "ok") else ""
+        yield f"  assistant  calls {show_call(each.call)}{recovered}{ended}"
     if reply.no_answer is not None:
         yield f"  assistant  ({shown(str(reply.no_answer), _TEXT)})"
     elif not reply.calls and not text.strip():

@@ -16,9 +16,9 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
 /**
  * @typedef {{what: string, expected: string, actual: string, value: number, reason: string, place: string}} Check
  * @typedef {{value: number | null, explanation: string, checks: Check[]}} Score
- * @typedef {{name: string, arguments: object | null, raw_arguments: string | null}} Call
- * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown}} Message
- * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], answers: Message[], status: (string | null)[], format: string, finish_reason: string | null,
+ * @typedef {{name: string, arguments: object | null, raw_arguments: string | null, id?: string | null}} Call
+ * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown, tool_call_id?: unknown}} Message
+ * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], answers: Message[], status: (string | null)[], by_suite: boolean[], format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null,
  *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
  *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
@@ -264,12 +264,23 @@ function replyTurn(reply) {
     thoughts ? fold("Reasoning", false, longText(String(thoughts), "")) : null,
     text.trim() && longText(text, ""),
     ...(reply.searches ?? []).map(searchBlock),
-    ...reply.calls.map((call, i) => callBlock(call, reply.status[i])),
+    ...reply.calls.map((call, i) => callBlock(call, statusOf(reply, i))),
     !text.trim() && !reply.calls.length && !reply.no_answer && el("p", { class: "muted" }, "(empty answer)"),
     reply.format === "recovered" && el("p", { class: "note" }, "The model wrote the call as text; it was recovered."),
     endingNote(reply),
   ];
   return turn("assistant", body, isKnown(reply.latency_s) ? secondsText(reply.latency_s) : "");
+}
+
+/**
+ * How a call ended, unless it ended well; unknown if its answer is that of a time-out.
+ * @param {Reply} reply
+ * @param {number} i
+ */
+function statusOf({ calls, status, answers, by_suite }, i) {
+  const found = status[i];
+  const isLost = found === null && !by_suite[i] && answers.some((each) => each.tool_call_id === calls[i].id);
+  return isLost ? "unknown" : found === "ok" ? null : found;
 }
 
 /** What the model searched for, and which tools it found. @param {{arguments: unknown, tools: string[] | null}} search */
@@ -295,7 +306,7 @@ function callBlock(call, status) {
   return el(
     "div",
     { class: "call" },
-    el("div", { class: "callee" }, "calls ", el("code", {}, call.name ? shownNodes(call.name) : "(no name)"), status === "refused" || status === "waiting" ? ` (${status})` : ""),
+    el("div", { class: "callee" }, "calls ", el("code", {}, call.name ? shownNodes(call.name) : "(no name)"), status ? ` (${status})` : ""),
     call.arguments === null && el("p", { class: "note" }, "The arguments are malformed:"),
     longText(prettyJson(text), "code"),
   );

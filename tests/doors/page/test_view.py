@@ -243,18 +243,22 @@ def test_every_turns_prompt_is_shown(draw: Draw) -> None:
     expect(prompts.locator(".turn")).to_have_text(texts, use_inner_text=True)
 
 
-def test_a_call_that_did_not_run_says_so(draw: Draw) -> None:
+def test_a_call_that_did_not_end_well_says_so(draw: Draw) -> None:
     made = trial(0)
     assert made.transcript
     reply = made.transcript.replies[0]
-    calls = (ToolCall("pay", {}), ToolCall("look", {}), ToolCall("refund", {}))
-    stopped = structs.replace(reply, calls=calls, status=("refused", "error", "waiting"))
+    names = ("pay", "look", "refund", "ask", "wait")
+    calls = tuple(ToolCall(name, {}, id=name) for name in names)
+    answer = {"role": "tool", "tool_call_id": "ask", "content": "timed out"}
+    statuses = ("refused", "error", "waiting", None, None)
+    stopped = structs.replace(reply, calls=calls, status=statuses, answers=(answer,))
     line = "look was answered with an error, so it was not played on the world"
     talk = structs.replace(made.transcript, replies=(stopped,))
     shown = structs.replace(made, transcript=talk, not_played=(line,))
     page = draw(document(row("passed", shown))).page
     page.locator(".cell button").click()
-    callees = ["calls pay (refused)", "calls look", "calls refund (waiting)"]
+    callees = ["calls pay (refused)", "calls look (error)", "calls refund (waiting)"]
+    callees += ["calls ask (unknown)", "calls wait"]
     expect(page.locator(".trial .callee")).to_have_text(callees, use_inner_text=True)
     expect(page.locator(".trial > .note")).to_have_text([line])
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from pytest_tooleval import parse_suite
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.endings import NoAnswer
 from pytest_tooleval.record.results import CaseResult, TrialResult
+from pytest_tooleval.record.status import CallStatus
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.reports.text import render_case, render_transcript, show_call
 from pytest_tooleval.scoring.trial import score_trial
@@ -138,6 +141,35 @@ def test_tool_answers_are_part_of_the_conversation() -> None:
     first = Reply(message={"role": "assistant"}, calls=(ToolCall("search", {}),), answers=(answer,))
     shown = render_transcript(TrialResult(transcript=Transcript((), (first,))))
     assert shown.splitlines()[1:] == ["    assistant  calls search()", '    tool       {"flights": []}']
+
+
+def test_calls_that_did_not_end_well_say_so() -> None:
+    ends: dict[str, CallStatus | None] = {
+        "ok": "ok",
+        "down": "error",
+        "stopped": "refused",
+        "asking": "waiting",
+        "lost": None,
+        "open": None,
+    }
+    calls = tuple(ToolCall(name, {}, id=name) for name in ends)
+    answers = tuple(
+        {"role": "tool", "tool_call_id": name, "content": "?"} for name in ends if name != "open"
+    )
+    reply = Reply(
+        message={"role": "assistant"}, calls=calls, answers=answers, status=tuple(ends.values())
+    )
+    shown = render_transcript(TrialResult(transcript=Transcript((), (reply,))))
+    assert re.findall(r"calls (.*)", shown) == [
+        "ok()",
+        "down() (error)",
+        "stopped() (refused)",
+        "asking() (waiting)",
+        "lost() (unknown)",
+        "open()",
+    ]
+    ours = structs.replace(reply, by_suite=(True,) * len(calls))
+    assert "unknown" not in render_transcript(TrialResult(transcript=Transcript((), (ours,))))
 
 
 def test_no_transcript_is_no_text() -> None:
