@@ -51,15 +51,8 @@ def report_finding(session: pytest.Session, finding: RunProblem) -> None:
     An inconclusive verdict that does not fail the run is reported as skipped, with the reason.
     """
     message, name = printable(finding.message), f"{GATE_FILE}::{printable(finding.name)}"
-    report = pytest.TestReport(
-        nodeid=name,
-        # Not the last part of the id: pytest would take it for a class path, with `::` for its dots.
-        location=(GATE_FILE, None, name.replace("::", " ", 1)),
-        keywords={},
-        outcome="failed" if finding.failed else "skipped",
-        longrepr=message if finding.failed else (GATE_FILE, 0, message),
-        when="call",
-    )
+    # Not the last part of the id: pytest would take it for a class path, with `::` for its dots.
+    location = GATE_FILE, None, name.replace("::", " ", 1)
     manager = session.config.pluginmanager
     terminal: Any = manager.getplugin("terminalreporter")
     if terminal is not None:
@@ -71,4 +64,11 @@ def report_finding(session: pytest.Session, finding: RunProblem) -> None:
     session.testsfailed += finding.failed
     # These plugins would stop the run, or wait for this report's test to pass in a later run.
     stopping = map(manager.getplugin, ("session", "lfplugin", "stepwiseplugin"))
-    manager.subset_hook_caller("pytest_runtest_logreport", stopping)(report=report)
+    log = manager.subset_hook_caller("pytest_runtest_logreport", stopping)
+    # Some reports add a test only once it has been torn down.
+    log(report=pytest.TestReport(name, location, {}, "passed", None, "setup"))
+    if finding.failed:
+        log(report=pytest.TestReport(name, location, {}, "failed", message, "call"))
+    else:
+        log(report=pytest.TestReport(name, location, {}, "skipped", (GATE_FILE, 0, message), "call"))
+    log(report=pytest.TestReport(name, location, {}, "passed", None, "teardown"))
