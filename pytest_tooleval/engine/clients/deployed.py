@@ -13,13 +13,14 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...jsonschemas.subschemas import MISSING, pointed
-from ...record.status import CallStatus, status_in
-from ...record.transcript import text_of
-from ...record.untrusted import as_mapping
+from ...record.status import CallStatus, last_answers, status_in
+from ...record.transcript import Message, status_of, text_of
+from ...record.untrusted import as_mapping, objects_in
 from ...text import json_text
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.keys import headers_from
 from ..models.spec import ModelSpec
+from ..protocols.reading import read_messages
 from . import anthropic_messages, openai_responses
 from .event_streams import events, is_stream
 from .http_client import HttpAnswer, HttpClient
@@ -32,6 +33,8 @@ OPTIONAL = "?"
 # The field of an assistant's message with the id of its conversation.
 _CONVERSATION = "conversation"
 _Document = Mapping[str, Any]
+# The text of a tool's answer to a call, and the call's status; each None if unknown.
+_End = tuple[str | None, CallStatus | None]
 
 
 # How to join an API's events, and how to convert the result to the chat API's document.
@@ -77,7 +80,9 @@ class DeployedClient(HttpClient):
         if not 200 <= answered.status < 300:
             return self._refused(answered.status, answered.text, answered, request)
         documents = self._documents(answered)
-        answer = self._read(self._document(documents, answered), answered, request)
+        document = self._document(documents, answered)
+        results = _results_in(document)
+        answer = self._read(_without_results(document), answered, request)
         message = answer.message
         if self._spec.conversation is not None:
             found = self._found("conversation", self._spec.conversation, documents)
@@ -85,7 +90,11 @@ class DeployedClient(HttpClient):
             if known is not None:
                 message = {**message, _CONVERSATION: known}
         answer = structs.replace(answer, message=message)
-        return _run(self._with_ends(answer, documents), sequential=self._spec.sequential)
+        if isinstance(self._spec.answer, str):
+            answer = _with_results(answer, results)
+        else:
+            answer = self._with_ends(answer, self._spec.answer, documents)
+        return _run(answer, sequential=self._spec.sequential)
 
     def _documents(self, answered: HttpAnswer) -> list[Any]:
         text = answered.text
@@ -115,31 +124,17 @@ class DeployedClient(HttpClient):
         message = {"role": "assistant", "content": text or None, "tool_calls": calls}
         return {"choices": [{"message": message}]}
 
-    def _with_ends(self, answer: ChatAnswer, documents: Sequence[Any]) -> ChatAnswer:
+    def _with_ends(
+        self, answer: ChatAnswer, form: Mapping[str, str], documents: Sequence[Any]
+    ) -> ChatAnswer:
         """The answer with the tools' answers to its calls and their status, as far as it has them."""
-        form = self._spec.answer
-        if isinstance(form, str) or "calls" not in form or not form.keys() & {"result", "status"}:
+        if "calls" not in form or not form.keys() & {"result", "status"}:
             return answer
         whole = self._found("calls", form["calls"], _without_snapshots(documents, form))
         ends = [self._end(call, form) for call in self._listed(whole)]
-        ids = [f"call_{number}" for number in range(len(ends))]
-        calls = [
-            {**call, "id": id}
-            for id, call in zip(ids, answer.message.get("tool_calls") or (), strict=True)
-        ]
-        answers = tuple(
-            {"role": "tool", "tool_call_id": id, "content": content}
-            for id, (content, _) in zip(ids, ends, strict=True)
-        )
-        return structs.replace(
-            answer,
-            message={**answer.message, "tool_calls": calls},
-            answers=answers,
-            status=tuple(status for _, status in ends),
-        )
+        return _ended(answer, ends)
 
-    def _end(self, call: object, form: Mapping[str, str]) -> tuple[str | None, CallStatus | None]:
-        """The text of a call's answer, and its status."""
+    def _end(self, call: object, form: Mapping[str, str]) -> _End:
         given = {
             part: next(iter(self._found(part, form[part], [call])), MISSING)
             for part in ("result", "status")
@@ -185,6 +180,60 @@ class DeployedClient(HttpClient):
 
     def _broken(self, text: str) -> ModelError:
         return ModelError(f"{one_line(text)}; see {self._spec.place}", kind="unread")
+
+
+_RESULT = "tool_result"
+
+
+def _without_results(document: _Document) -> _Document:
+    """The document without answers of tools, which the Messages API itself never sends."""
+    content = document.get("content")
+    if not isinstance(content, list):
+        return document
+    return {**document, "content": [b for b in content if as_mapping(b).get("type") != _RESULT]}
+
+
+def _results_in(document: _Document) -> list[Message]:
+    """The answers of tools, as chat messages, in a document of the Responses or the Messages API."""
+    items = [item for item in objects_in(document.get("output")) if item.get("type") != "message"]
+    blocks = objects_in(document.get("content"))
+    results = [block for block in blocks if block.get("type") == _RESULT]
+    calls = [block for block in blocks if block.get("type") != _RESULT]
+    turns = [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    read = read_messages([*items, *(turns if blocks else ())]).messages
+    return [message for message in read if message.get("role") == "tool"]
+
+
+def _with_results(answer: ChatAnswer, results: Sequence[Message]) -> ChatAnswer:
+    """The answer with these answers to its calls and their status."""
+    calls = answer.message.get("tool_calls") or ()
+    (found,) = last_answers([([call.get("id") for call in calls], results)])
+    if not any(found):
+        return answer
+    return _ended(
+        answer,
+        [
+            (None, None) if end is None else (text_of(end.message), status_of(end.message))
+            for end in found
+        ],
+    )
+
+
+def _ended(answer: ChatAnswer, ends: Sequence[_End]) -> ChatAnswer:
+    """The answer with what became of each call."""
+    calls = answer.message.get("tool_calls") or ()
+    ids = [call.get("id") or f"call_{number}" for number, call in enumerate(calls)]
+    called = [{**call, "id": id} for id, call in zip(ids, calls, strict=True)]
+    answers = (
+        {"role": "tool", "tool_call_id": id, "content": content}
+        for id, (content, _) in zip(ids, ends, strict=True)
+    )
+    return structs.replace(
+        answer,
+        message={**answer.message, "tool_calls": called},
+        answers=tuple(answers),
+        status=tuple(status for _, status in ends),
+    )
 
 
 def _without_snapshots(documents: Sequence[Any], answer: Mapping[str, str]) -> list[Any]:

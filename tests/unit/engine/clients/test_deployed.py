@@ -56,6 +56,7 @@ async def read_by(
         found = await ask(spec_of(server, answer, **fields))
     run = read_run(found, ChatRequest([USER], [WEATHER]), cached=False)
     assert run.is_run  # nobody answers its calls
+    assert not [each for reply in run.all for each in reply.unread]
     return found, [(call.name, call.arguments) for reply in run.all for call in reply.calls]
 
 
@@ -146,6 +147,56 @@ async def test_how_calls_ended_is_read(end: Any, status: str | None, content: st
     assert calls == CALLED
     (called,) = found.earlier or ()
     assert (called.status, [each["content"] for each in called.answers]) == ((status,), [content])
+
+
+def item(id: str, **output: Any) -> list[dict[str, Any]]:
+    call = {"type": "function_call", "call_id": id, **FUNCTION}
+    return [call, {"type": "function_call_output", "call_id": id, **output}] if output else [call]
+
+
+def block(id: str, **result: Any) -> list[dict[str, Any]]:
+    use = {"type": "tool_use", "id": id, "name": "get_weather", "input": {"city": "Paris"}}
+    return [use, {"type": "tool_result", "tool_use_id": id, **result}] if result else [use]
+
+
+@pytest.mark.parametrize(
+    ("api", "document"),
+    [
+        (
+            "responses",
+            {
+                "output": [
+                    *item("1", output="rain"),
+                    *item("2", output='{"error": "503"}'),
+                    *item("3", output="no", status="incomplete"),
+                    *item("4"),
+                    ITEMS[-1],
+                ]
+            },
+        ),
+        (
+            "messages",
+            {
+                "content": [
+                    *block("1", content="rain"),
+                    *block("2", content='{"error": "503"}'),
+                    *block("3", content=[{"type": "text", "text": "no"}], is_error=True),
+                    *block("4"),
+                    {"type": "text", "text": "It rains."},
+                ]
+            },
+        ),
+    ],
+)
+async def test_the_documents_of_apis_have_the_answers_of_tools(api: str, document: object) -> None:
+    found, calls = await read_by(api, document)
+    assert calls == CALLED * 4
+    assert found.message["content"] == "It rains."
+    (called,) = found.earlier or ()
+    assert called.status == ("ok", "error", "error", None)
+    assert [each["content"] for each in called.answers] == ["rain", '{"error": "503"}', "no", None]
+    steps, _ = await read_by(api, document, sequential=True)
+    assert [len(reply.answers) for reply in steps.replies] == [1, 1, 1, 1, 0]
 
 
 @pytest.mark.parametrize("text", ["It rains.", None])
