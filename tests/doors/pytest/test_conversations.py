@@ -103,9 +103,9 @@ def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Proje
             "*user*I want my money back for order A1.",
             "*assistant*Who are you?",
             "*user*I am ada@example.com*",
-            '*tool*{"ok": true, "refunded": 80}',
+            '*tool*{"ok": true, "refunded": 80.0}',
             "*world output",
-            "*paid 40",
+            "*paid 40.0",
         ]
     )
 

@@ -294,7 +294,7 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
     third.write_text("{}")
     refused("shards/3.json: not a JSON report")
     refused("Error: none: cannot be read", "none")
-    refused("--fail-under=2: expected", "shards", "--fail-under=2")
+    refused("--fail-under=2: a share is at most 1", "shards", "--fail-under=2")
     for what, options in {"a shard": [], "the baseline": [f"--baseline={first}"]}.items():
         written = f"--report=html:{first}"
         refused(f"{written}: is {what}; name another file", "shards", written, *options)

@@ -85,7 +85,7 @@ def answer(messages, tools, call_tool):
 def test_a_replayed_turn_leaves_the_world_as_it_was(project: Project) -> None:
     project.write("my_agent.py", _FAILING)
     project.write("desk.py", DESK.read_text(encoding="utf-8"))
-    said = {"expected_text": ['"refunded": 1}']}
+    said = {"expected_text": ['"refunded": 1.0}']}
     for again in ("How much?", "How much was it?"):  # the second is not on the cassette
         turns = [{"prompt": "Refund A1.", "max_calls": 2}, {"prompt": again, **said}]
         suite = {"name": "S", "world": "desk:Desk", "test_cases": [{"id": "c", "turns": turns}]}
