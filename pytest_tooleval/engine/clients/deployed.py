@@ -17,7 +17,7 @@ from ...record.status import CallStatus, last_answers, status_in
 from ...record.transcript import Message, status_of, text_of
 from ...record.untrusted import as_mapping, objects_in
 from ...text import json_text
-from ..exchange.chat import ChatAnswer, ChatRequest
+from ..exchange.chat import BLOCKS, ITEMS, ChatAnswer, ChatRequest
 from ..models.keys import headers_from
 from ..models.spec import ModelSpec
 from ..protocols.reading import read_messages
@@ -32,6 +32,8 @@ from .transport import not_json
 OPTIONAL = "?"
 # The field of an assistant's message with the id of its conversation.
 _CONVERSATION = "conversation"
+# What the APIs' own clients send back to them; here it would repeat the calls of other replies.
+_RAW = (ITEMS, BLOCKS)
 _Document = Mapping[str, Any]
 # The text of a tool's answer to a call, and the call's status; each None if unknown.
 _End = tuple[str | None, CallStatus | None]
@@ -83,7 +85,7 @@ class DeployedClient(HttpClient):
         document = self._document(documents, answered)
         results = _results_in(document)
         answer = self._read(_without_results(document), answered, request)
-        message = answer.message
+        message = {key: each for key, each in answer.message.items() if key not in _RAW}
         if self._spec.conversation is not None:
             found = self._found("conversation", self._spec.conversation, documents)
             known = next((each for each in reversed(found) if isinstance(each, (str, int))), None)
