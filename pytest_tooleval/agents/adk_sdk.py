@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import messages as chat
 from .messages import Message, Model, Tool, ToolDesk
@@ -41,22 +41,22 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
         session = await sessions.create_session(app_name=_APP, user_id=_USER)
         for author, content in _history(before, agent.name):
             await sessions.append_event(session, Event(author=author, content=content))
+        events: list[_Event] = []
         runner = Runner(
             app_name=_APP,
             agent=agent.clone(update=_changes(agent, system, desk)),
             session_service=sessions,
-            plugins=[_plugin(desk)],
+            plugins=[_plugin(desk, session.id, events)],
         )
         message = types.Content(role="user", parts=[types.Part(text=prompt)])
         config = run_arguments.get("run_config") or RunConfig()
         most = desk.most_replies(max(config.max_llm_calls, 0))  # 0 and less mean no limit
         arguments = {**run_arguments, "run_config": config.model_copy(update={"max_llm_calls": most})}
-        events: list[Any] = []
         try:
             async for event in runner.run_async(
                 user_id=_USER, session_id=session.id, new_message=message, **arguments
             ):
-                events.append(event)
+                events.append(_Event(event))
         except LlmCallsLimitExceededError as error:
             return desk.ended(f"Google ADK: {error}", _transcript(events), "limit")
         except KeyError as error:
@@ -95,10 +95,18 @@ def _check(agent: Any) -> None:
         _check(each)
 
 
-def _plugin(desk: ToolDesk) -> Any:
+class _Event(NamedTuple):
+    """An event of the run; `inner` ones are of an agent that is a tool."""
+
+    event: Any
+    inner: bool = False
+
+
+def _plugin(desk: ToolDesk, session: str, events: list[_Event]) -> Any:
     """A plugin that answers confirmation requests, and asks the suite before an agent's tool runs.
 
-    A plugin also sees the tools of sub-agents and of agents that are tools.
+    A plugin also sees the tools of sub-agents and of agents that are tools, which have sessions of their
+    own. It adds the events of these.
     """
     from google.adk.plugins.base_plugin import BasePlugin
     from google.adk.tools.tool_confirmation import ToolConfirmation
@@ -121,6 +129,10 @@ def _plugin(desk: ToolDesk) -> Any:
             # Without this, ADK would end the run and wait for a person's answer.
             tool_context.tool_confirmation = ToolConfirmation(confirmed=confirmed)
 
+        async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
+            if invocation_context.session.id != session:
+                events.append(_Event(event, inner=True))
+
     return Asks(name=_APP)
 
 
@@ -137,7 +149,8 @@ def _guarded(tool: Any, desk: ToolDesk) -> Any:
     guarded = copy.copy(tool)
 
     async def run(*, args: Message, tool_context: Any) -> object:
-        refusal = await desk.refusal(tool_context.function_call_id, tool.name, args)
+        id, agent = tool_context.function_call_id, tool_context.agent_name
+        refusal = await desk.refusal(id, tool.name, args, agent)
         if refusal is not None:
             return _response(refusal)
         with desk.watching(tool_context.function_call_id):
@@ -189,7 +202,8 @@ def _replaced(agent: Any, tools: Sequence[Tool], desk: ToolDesk) -> list[Any]:
             return await guard.check_require_confirmation(args, tool_context)
 
         async def run_async(self, *, args: Message, tool_context: Any) -> object:
-            return _response(await desk.answer(tool_context.function_call_id, self.name, args))
+            id, agent = tool_context.function_call_id, tool_context.agent_name
+            return _response(await desk.answer(id, self.name, args, agent))
 
     return [Replaced(tool) for tool in tools]
 
@@ -227,10 +241,10 @@ def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:
     return history
 
 
-def _transcript(events: Sequence[Any]) -> list[Message]:
+def _transcript(events: Sequence[_Event]) -> list[Message]:
     transcript: list[Message] = []
-    for event in events:
-        if event.partial:
+    for event, inner in events:
+        if event.partial or event.author == _USER:
             continue
         parts = (event.content.parts or ()) if event.content else ()
         transcript += [
@@ -252,5 +266,6 @@ def _transcript(events: Sequence[Any]) -> list[Message]:
             text, [(call.id, call.name, call.args or {}) for call in calls], usage=usage
         )
         reason = event.finish_reason.name if event.finish_reason else event.error_code
-        transcript.append({**message, "finish_reason": reason} if reason else message)
+        message |= {"finish_reason": reason} if reason else {}
+        transcript.append(chat.said_by(message, event.author, inner=inner))
     return transcript

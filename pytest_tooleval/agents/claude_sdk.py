@@ -99,7 +99,8 @@ def _hooks(own: Message, desk: ToolDesk, names: dict[str, str]) -> Message:
         if desk.tools is not None or shown in _STEERING:
             return {}
         try:
-            refusal = await desk.ask(shown, call["tool_input"])
+            by = {"agent": call["agent_type"]} if call.get("agent_id") else {}
+            refusal = await desk.ask(shown, call["tool_input"], **by)
         except asyncio.CancelledError:  # the run is over
             return {"continue_": False, **_denied("The run is over.")}
         return {} if refusal is None else _denied(refusal)
@@ -253,27 +254,35 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
     import claude_agent_sdk as sdk
 
     replies: list[Message] = []
-    spoken: object = None
-    # A reply comes in parts, and a tool may finish before the last part arrives.
+    agents: dict[str, str] = {}  # subagents by the calls that started them
+    # A reply comes in parts, and a tool may finish before the last part arrives. The replies of several
+    # agents may be mixed.
     for event in events:
         is_reply = isinstance(event, sdk.AssistantMessage)
-        if is_reply and (event.message_id != spoken or not replies):
-            replies.append({"text": "", "calls": [], "results": []})
-            spoken = event.message_id
+        caller = getattr(event, "parent_tool_use_id", None)
+        own = [each for each in replies if each["caller"] == caller]
+        if is_reply and (not own or event.message_id != own[-1]["id"]):
+            id = event.message_id
+            own.append({"id": id, "caller": caller, "text": "", "calls": [], "results": []})
+            replies.append(own[-1])
         content = getattr(event, "content", ())
-        for block in content if replies and not isinstance(content, str) else ():
+        for block in content if own and not isinstance(content, str) else ():
             if is_reply and isinstance(block, sdk.TextBlock):
-                replies[-1]["text"] += block.text
+                own[-1]["text"] += block.text
             elif isinstance(block, sdk.ToolUseBlock):
                 name = names.get(block.name, block.name)
-                replies[-1]["calls"].append((block.id, name, block.input))
+                own[-1]["calls"].append((block.id, name, block.input))
+                agents[block.id] = str(block.input.get("subagent_type") or block.name)
             elif isinstance(block, sdk.ToolResultBlock):
                 text = chat.text_of({"content": block.content})
                 status: StatusWord | None = "error" if block.is_error else None
-                replies[-1]["results"].append(chat.tool_answer(block.tool_use_id, text, status))
+                own[-1]["results"].append(chat.tool_answer(block.tool_use_id, text, status))
     messages: list[Message] = []
     for each in replies:
-        messages += [chat.assistant(each["text"], each["calls"]), *each["results"]]
+        caller = each["caller"]
+        said = chat.assistant(each["text"], each["calls"])
+        said = chat.said_by(said, agents.get(caller), inner=True) if caller else said
+        messages += [said, *each["results"]]
     return messages
 
 
@@ -281,15 +290,14 @@ def _finished(events: Sequence[Any], names: dict[str, str], desk: ToolDesk) -> l
     """The run, with its total tokens and cost. Raises an error if it failed."""
     import claude_agent_sdk as sdk
 
-    # Events of subagents have a parent.
-    own = [event for event in events if getattr(event, "parent_tool_use_id", None) is None]
-    messages = desk.marked(_transcript(own, names))
-    result = next((event for event in own if isinstance(event, sdk.ResultMessage)), None)
+    messages = desk.marked(_transcript(events, names))
+    result = next((event for event in events if isinstance(event, sdk.ResultMessage)), None)
     if result is None:
         raise RuntimeError("Claude Code failed: it ended without a result")
     if result.structured_output is not None or not messages:
         messages = chat.with_output(messages, result.structured_output or result.result or "")
-    last = max(index for index, message in enumerate(messages) if message["role"] == "assistant")
+    own = (n for n, each in enumerate(messages) if each["role"] == "assistant" and "inner" not in each)
+    last = max(own)
     messages[last] |= {"usage": _usage(result), "stop_reason": result.stop_reason}
     reason = result.result or "; ".join(result.errors or ()) or result.terminal_reason or result.subtype
     if result.subtype in _LIMITS or _is_stopped_by_hook(result):

@@ -33,7 +33,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         from crewai.events import LLMCallCompletedEvent, ToolUsageErrorEvent, ToolUsageFinishedEvent
         from crewai.events import crewai_event_bus as bus
 
-        calls = _Calls(desk)
+        calls = _Calls(desk, agent.role.strip())
         # Only the messages carry over between runs. The copy's own id identifies its requests, because
         # CrewAI itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
@@ -66,7 +66,10 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         ends = [event for event in events if not isinstance(event, LLMCallCompletedEvent)]
         replies = sum(message["role"] in ("assistant", "tool") for message in messages)
         transcript = [
-            {key: value for key, value in message.items() if key in _KEPT}
+            chat.said_by(
+                {key: value for key, value in message.items() if key in _KEPT},
+                calls.agent if message["role"] == "assistant" else None,
+            )
             for message in result.messages
             if message["role"] in ("assistant", "tool")
         ][replies:]
@@ -129,15 +132,16 @@ def _answer_people() -> None:
 class _Calls:
     """The calls that reached a tool. CrewAI's hooks have no ids, so name and arguments identify them."""
 
-    def __init__(self, desk: ToolDesk) -> None:
+    def __init__(self, desk: ToolDesk, agent: str) -> None:
         self.desk = desk
+        self.agent = agent
         self._reached: Counter[str] = Counter()
         self._refusals: list[tuple[Message, str]] = []
 
     def answer(self, name: str, arguments: Message) -> str:
         """The suite's answer to a call."""
         self._reached[chat.key_of_call(name, arguments)] += 1
-        content: str = self.desk.ask(name, arguments)
+        content: str = self.desk.ask(name, arguments, agent=self.agent)
         return content
 
     def before(self, context: Any) -> bool | None:
@@ -146,7 +150,7 @@ class _Calls:
         limit = getattr(tool, "max_usage_count", None)
         if limit is not None and tool.current_usage_count >= limit:
             return None  # CrewAI does not run it
-        refusal = self.desk.ask(context.tool_name, context.tool_input)
+        refusal = self.desk.ask(context.tool_name, context.tool_input, agent=self.agent)
         if refusal is None:
             self._reached[chat.key_of_call(context.tool_name, context.tool_input)] += 1
             return None

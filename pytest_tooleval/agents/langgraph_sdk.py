@@ -84,6 +84,7 @@ class _Seen:
         self.last: Message = {}
         self._asked = set(asked)
         self._new: dict[object, Any] = {}
+        self._agents: dict[object, str | None] = {}
 
     def add(self, place: Sequence[str], state: Message) -> None:
         """Add a state of the graph, or of a subgraph, which has a place."""
@@ -94,11 +95,13 @@ class _Seen:
             key = message.id or (*place, index)
             if message.type in ("ai", "tool") and key not in self._asked:
                 self._new[key] = message
+                # The innermost graph comes first.
+                self._agents.setdefault(key, place[-1].partition(":")[0] if place else None)
 
     @property
-    def messages(self) -> list[Any]:
-        """The new messages in the order in which they were made."""
-        return list(self._new.values())
+    def messages(self) -> list[tuple[Any, str | None]]:
+        """The new messages in the order in which they were made, with the agents that made them."""
+        return [(message, self._agents[key]) for key, message in self._new.items()]
 
 
 class _Asking:
@@ -111,7 +114,8 @@ class _Asking:
         self._desk = desk
         self._paused: dict[str, tuple[str, object]] = {}  # waiting calls by the ids of their interrupts
 
-    def graph(self, graph: Any, tools_node: str | None = None) -> Any:
+    def graph(self, graph: Any, tools_node: str | None = None, agent: str | None = None) -> Any:
+        """The graph, which is the node `agent` of another one unless that is None."""
         from langgraph.prebuilt import ToolNode
         from langgraph.pregel import Pregel
 
@@ -120,15 +124,16 @@ class _Asking:
         stops = [name for name in nodes if name != "__start__"] if stops == "*" else list(stops)
         for name, node in graph.nodes.items():
             if isinstance(node.bound, Pregel):
-                bound = self.graph(node.bound)
+                bound = self.graph(node.bound, agent=name)
                 nodes[name] = node.copy({"bound": bound, "subgraphs": [bound]})
             elif name == tools_node or isinstance(node.bound, ToolNode):
                 own = node.bound if isinstance(node.bound, ToolNode) else ToolNode([])
-                nodes[name] = node.copy({"bound": self._node(own, approves=name in stops)})
+                bound = self._node(own, agent, approves=name in stops)
+                nodes[name] = node.copy({"bound": bound})
                 stops = [stop for stop in stops if stop != name]
         return graph.copy(update={"nodes": nodes, "interrupt_before_nodes": stops})
 
-    def _node(self, own: Any, *, approves: bool) -> Any:
+    def _node(self, own: Any, agent: str | None, *, approves: bool) -> Any:
         """A copy of the node that asks the suite inside the node's own wrappers."""
         node = copy.copy(own)
         node.func, node.afunc = node._func, node._afunc  # those of the copy
@@ -138,7 +143,7 @@ class _Asking:
             allowed: list[object] = []  # a wrapper may try a call again, which is one call all the same
 
             async def ask(request: Any) -> Any:
-                return await self._ask(request, execute, approves, allowed)
+                return await self._ask(request, execute, agent, approves, allowed)
 
             if wrap is not None:
                 return await wrap(request, ask)
@@ -154,7 +159,9 @@ class _Asking:
         node._awrap_tool_call = wrapped
         return node
 
-    async def _ask(self, request: Any, execute: Any, approves: bool, allowed: list[object]) -> Any:
+    async def _ask(
+        self, request: Any, execute: Any, agent: str | None, approves: bool, allowed: list[object]
+    ) -> Any:
         from langchain_core.messages import ToolMessage
         from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
@@ -166,10 +173,10 @@ class _Asking:
         elif approves and not desk.approves(name, arguments):
             refusal = f"The call of {name} was rejected."
         elif desk.tools is not None:
-            answer = await desk.answer(id, name, arguments)
+            answer = await desk.answer(id, name, arguments, agent)
             return ToolMessage(answer, tool_call_id=id, name=name)
         else:
-            refusal = await desk.refusal(id, name, arguments)
+            refusal = await desk.refusal(id, name, arguments, agent)
         if refusal is not None:
             return ToolMessage(refusal, tool_call_id=id, name=name, status="error")
         allowed.append(call)
@@ -288,9 +295,9 @@ def _wire(message: Message, names: dict[str, str], id: str) -> Message:
     return {**message, **name, "id": id}
 
 
-def _transcript(messages: Iterable[Any]) -> list[Message]:
+def _transcript(messages: Iterable[tuple[Any, str | None]]) -> list[Message]:
     transcript: list[Message] = []
-    for message in messages:
+    for message, agent in messages:
         if message.type == "tool":
             status: StatusWord | None = "error" if message.status == "error" else None
             transcript.append(chat.tool_answer(message.tool_call_id, message.content, status))
@@ -313,5 +320,6 @@ def _transcript(messages: Iterable[Any]) -> list[Message]:
             for key in ("finish_reason", "stop_reason", "done_reason")
             if message.response_metadata.get(key)
         }
-        transcript.append(chat.assistant(message.text, calls, usage=usage) | ends)
+        made = chat.assistant(message.text, calls, usage=usage) | ends
+        transcript.append(chat.said_by(made, agent))
     return transcript

@@ -31,8 +31,9 @@ class Tool:
 
 # The exceptions with which a library ends a run because of something the agent did.
 Endings = Mapping[type[Exception], StopKind | None]
-# `call_tool` or `before_tool`: takes a name and arguments, and returns an awaitable text or None.
-Ask = Callable[[str, object], Any]
+# `call_tool` or `before_tool`: takes a name, arguments and perhaps the calling `agent`, and returns an
+# awaitable text or None.
+Ask = Callable[..., Any]
 Model = Callable[..., Awaitable[list[Message]]]
 
 
@@ -106,19 +107,21 @@ class ToolDesk:
         """Record a call that runs without asking the suite."""
         self._reached.add(id)
 
-    async def answer(self, id: object, name: str, arguments: object) -> str:
-        """The answer to a call."""
+    async def answer(self, id: object, name: str, arguments: object, agent: str | None = None) -> str:
+        """The answer to a call, which this agent made."""
         self._reached.add(id)
-        content: str = await self.ask(name, arguments)
+        content: str = await self.ask(name, arguments, **_by(agent))
         return content
 
-    async def refusal(self, id: object, name: str, arguments: object) -> str | None:
+    async def refusal(
+        self, id: object, name: str, arguments: object, agent: str | None = None
+    ) -> str | None:
         """None if the agent's own tool may run, or else the answer to give instead."""
         key = (id, name, str(arguments))
         if key in self._paused:
             self._paused.discard(key)
             return None
-        content: str | None = await self.ask(name, arguments)
+        content: str | None = await self.ask(name, arguments, **_by(agent))
         if content is None:
             self._reached.add(id)
             self._allowed.add(key)
@@ -172,6 +175,15 @@ class ToolDesk:
                     left[key] -= 1
                     approved.add(id)
         return with_fields(transcript, approved, approved=True)
+
+
+def _by(agent: str | None) -> dict[str, str]:
+    return {} if agent is None else {"agent": agent}
+
+
+def said_by(message: Message, agent: str | None, *, inner: bool = False) -> Message:
+    """An assistant's message as one of this agent, which another one may have used as a tool."""
+    return {**message, **_by(agent), **({"inner": True} if inner else {})}
 
 
 def kind_of(error: Exception, endings: Endings) -> StopKind | None:

@@ -136,7 +136,7 @@ def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
     async def ask(data: Any) -> Any:
         assert desk is not None
         call = data.context
-        refusal = await desk.refusal(call.tool_call_id, call.tool_name, call.tool_arguments)
+        refusal = await desk.refusal(call.tool_call_id, call.tool_name, call.tool_arguments, agent.name)
         return Output.allow() if refusal is None else Output.reject_content(refusal)
 
     guarded = copy.copy(tool)
@@ -214,7 +214,7 @@ def _replaced(agent: Any, tools: Iterable[Tool], desk: ToolDesk) -> list[Any]:
     own = {tool.name: tool for tool in agent.tools if isinstance(tool, FunctionTool)}
 
     async def invoke(context: Any, arguments: str) -> str:
-        return await desk.answer(context.tool_call_id, context.tool_name, arguments)
+        return await desk.answer(context.tool_call_id, context.tool_name, arguments, agent.name)
 
     def guards(name: str) -> Message:
         fields = ("tool_input_guardrails", "tool_output_guardrails", "needs_approval")
@@ -252,8 +252,11 @@ def _transcript(run: Any) -> list[Message]:
         for item in run.new_items
         if item.type == "tool_call_output_item" and "call_id" in item.raw_item
     }
+    agents = {id(item.raw_item): item.agent.name for item in run.new_items}
     messages: list[Message] = []
+    agent = None
     for response in run.raw_responses:
+        agent = next((agents[id(each)] for each in response.output if id(each) in agents), agent)
         text, calls = "", []
         ending: Message = {}
         for item in response.output:
@@ -268,6 +271,6 @@ def _transcript(run: Any) -> list[Message]:
         usage = chat.usage_of(
             used.input_tokens, used.output_tokens, used.output_tokens_details.reasoning_tokens
         )
-        messages.append(chat.assistant(text, calls, usage=usage) | ending)
-        messages += [chat.tool_answer(id, outputs[id]) for id, _, _ in calls if id in outputs]
+        messages.append(chat.said_by(chat.assistant(text, calls, usage=usage) | ending, agent))
+        messages += [chat.tool_answer(call, outputs[call]) for call, _, _ in calls if call in outputs]
     return messages

@@ -47,12 +47,12 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
             try:
                 result = await agent.run(prompt, **arguments)
             except (UsageLimitExceeded, UnexpectedModelBehavior) as error:
-                transcript = _transcript(made[len(before) :])
+                transcript = _transcript(made[len(before) :], agent.name)
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the provider's answer cannot be read
                 kind: StopKind | None = "limit" if isinstance(error, UsageLimitExceeded) else None
                 return desk.ended(f"Pydantic AI: {error}", transcript, kind)
-        transcript = chat.without_calls(_transcript(result.new_messages()), _forms(result))
+        transcript = chat.without_calls(_transcript(result.new_messages(), agent.name), _forms(result))
         return chat.with_output(desk.marked(transcript), result.output)
 
     return chat.as_model(run, run_tools)
@@ -97,7 +97,8 @@ def _capability(desk: ToolDesk) -> Any:
         async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
             if desk.tools is None:
                 text = call.args_as_json_str()
-                refusal = await desk.refusal(call.tool_call_id, call.tool_name, text)
+                name = ctx.agent and ctx.agent.name
+                refusal = await desk.refusal(call.tool_call_id, call.tool_name, text, name)
                 if refusal is not None:
                     raise SkipToolExecution(refusal)
             return args
@@ -134,7 +135,8 @@ def _toolset(own: Sequence[Any], desk: ToolDesk) -> Any:
 
     class Answers(WrapperToolset[Any]):  # type: ignore[misc]
         async def call_tool(self, name: str, tool_args: Message, ctx: Any, tool: Any) -> str:
-            return await desk.answer(ctx.tool_call_id, ctx.tool_name, tool_args)
+            name = ctx.agent and ctx.agent.name
+            return await desk.answer(ctx.tool_call_id, ctx.tool_name, tool_args, name)
 
     async def never_runs(**arguments: Any) -> None: ...
 
@@ -198,7 +200,7 @@ def _history(messages: list[Message]) -> list[Any]:
     return history
 
 
-def _transcript(messages: Sequence[Any]) -> list[Message]:
+def _transcript(messages: Sequence[Any], agent: str | None) -> list[Message]:
     transcript: list[Message] = []
     for message in messages:
         if message.kind == "response":
@@ -211,9 +213,8 @@ def _transcript(messages: Sequence[Any]) -> list[Message]:
             used = message.usage
             reasoning = used.details.get("reasoning_tokens")
             usage = chat.usage_of(used.input_tokens, used.output_tokens, reasoning)
-            transcript.append(
-                chat.assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason}
-            )
+            made = chat.assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason}
+            transcript.append(chat.said_by(made, agent))
         else:
             transcript += [
                 chat.tool_answer(part.tool_call_id, part.model_response_str(), _STATUS.get(part.outcome))

@@ -95,7 +95,7 @@ class Player:
                 if answer.cached:
                     await toolbox.repeat(found.all)
                 for each in found.all:
-                    messages += [_said(each), *each.answers]
+                    messages += [] if each.inner else [_said(each), *each.answers]
                 return [*replies, *found.all]
             if answer.is_paused and len(replies) < _MOST_PAUSES:
                 replies.append(answer)

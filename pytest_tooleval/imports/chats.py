@@ -27,7 +27,7 @@ from ..record.calls import ToolCall, own_calls
 from ..record.names import KnownTools
 from ..record.recovery import read_calls
 from ..record.status import APPROVED, status_word
-from ..record.transcript import Transcript, Usage, text_of
+from ..record.transcript import AGENT, INNER, Transcript, Usage, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
 from ..suite.tool_names import definition_of
@@ -102,6 +102,8 @@ class _Item(Struct):
     tool_searches: list[dict[str, Any]] = msgspec.field(default_factory=list)
     programs: list[dict[str, Any]] = msgspec.field(default_factory=list)
     unread: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    agent: Any = None
+    inner: Any = None
 
     @property
     def calls(self) -> list[_Call]:
@@ -289,7 +291,7 @@ def answers_in(conversation: Conversation) -> Iterator[RecordedAnswer | Problem]
     """The answers of a conversation, and the problems with others."""
     try:
         offered, choice = _tools(conversation)
-        messages = _chat(list(conversation.messages), "messages")
+        messages = _chat(conversation.own_messages, "messages")
     except UnusableError as error:
         yield replace(conversation.at, message=str(error))
         return
@@ -427,6 +429,9 @@ def _extensions(item: _Item) -> Message:
     known = ({name: value for name, value in each.items() if value} for each in about)
     calls = [_sent(call) | each for call, each in zip(item.calls, known, strict=True)]
     found = {"tool_calls": calls, **{name: getattr(item, name) for name in EXTENSIONS}}
+    if item.role == "assistant":
+        found[AGENT] = as_text(item.agent)
+    found[INNER] = item.inner is True and item.role in ("assistant", "tool")
     return {name: value for name, value in found.items() if value}
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..errors import Problem
 from ..record.call_like import UNREAD, kind_of, may_be_call
 from ..record.endings import NoAnswer
-from ..record.transcript import Message, Usage
+from ..record.transcript import INNER, Message, Usage
 from ..record.untrusted import objects_in
 from ..suite.drafts import draft_case
 from ..text import counted, shown
@@ -30,7 +30,8 @@ class Conversation(NamedTuple):
     `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
     benchmark that stops after many calls, and still judges them in the last turn, `by_benchmark` for one
     that only looks at native calls. If several of a `group` name a case, only those that begin like
-    it belong to it.
+    it belong to it. Replies of agents that were tools have the field `inner`, as have the answers to
+    their calls; `is_inner` is for a conversation that stands so in another one.
     """
 
     at: Problem
@@ -47,6 +48,12 @@ class Conversation(NamedTuple):
     may_stop: bool = False
     by_benchmark: bool = False
     group: str = ""
+    is_inner: bool = False
+
+    @property
+    def own_messages(self) -> list[Message]:
+        """The messages without those of agents that were tools."""
+        return [message for message in self.messages if message.get(INNER) is not True]
 
     @property
     def place(self) -> str:

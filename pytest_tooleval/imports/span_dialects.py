@@ -93,7 +93,7 @@ def tool_run_of(span: Span) -> ToolRun | None:
     return ToolRun(
         span.start,
         None if call is None else str(call),
-        str(first_of(attributes, *_TOOL_NAMES, "tool.name")),
+        tool_name_of(span),
         arguments_text(
             first_of(attributes, "gen_ai.tool.call.arguments", "ai.toolCall.args", "input.value")
         ),
@@ -106,6 +106,11 @@ def arguments_text(value: Any) -> str:
     """Arguments of a call as the same text wherever they stand; empty unless they are an object."""
     found = decoded(value)
     return canonical(found) if isinstance(found, dict) else ""
+
+
+def tool_name_of(span: Span) -> str:
+    """The name of the tool that ran in this span."""
+    return str(first_of(span.attributes, *_TOOL_NAMES, "tool.name"))
 
 
 def is_tool(span: Span) -> bool:

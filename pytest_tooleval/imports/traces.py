@@ -1,7 +1,8 @@
 """Traces of agents: the calls of models in them, joined to conversations.
 
 Each call of a model has the messages given to it, so a conversation is a chain of calls in which each is
-given all previous messages. Calls inside a tool, or inside another call of a model, belong to that.
+given all previous messages. Calls inside a tool are those of an agent that is the tool. Calls inside
+another call of a model belong to that.
 """
 
 from __future__ import annotations
@@ -13,9 +14,17 @@ from typing import Any
 
 from ..record.calls import is_number
 from ..record.status import StatusWord
-from ..record.transcript import SYSTEM_ROLES, Message, Usage, gist_of
+from ..record.transcript import AGENT, INNER, SYSTEM_ROLES, Message, Usage, gist_of
 from .conversation import NO_NAME, Conversation
-from .span_dialects import ModelCall, ToolRun, arguments_text, first_of, is_tool
+from .span_dialects import (
+    ModelCall,
+    ToolRun,
+    arguments_text,
+    first_of,
+    is_tool,
+    tool_name_of,
+    tool_run_of,
+)
 from .spans import Span
 
 CASE = "tooleval.case"
@@ -37,6 +46,9 @@ class _Chain:
     tools: Sequence[Any] | None = None
     choice: Any = None
     key: int = 0
+    agents: list[str] = field(default_factory=list)
+    # The agents that were tools in it, by the index of the call of a model before them.
+    inner: list[tuple[int, _Chain]] = field(default_factory=list)
 
 
 def joined(
@@ -50,15 +62,56 @@ def joined(
     by_id = {(span.trace, span.id): span for span in spans}
     tools = _ToolRuns(runs)
     chains = _Chains()
+    inner: dict[Span, _Chains] = {}
     for span, call in calls.items():
         above = list(_above(span, by_id))
-        if not any(is_tool(each) or each in calls for each in above):
-            around = [span, *above]
-            case = next((each for each in around if CASE in each.attributes), None)
-            around = around[: around.index(case) + 1] if case else around
-            chains.add(span, call, case).around = around
+        if any(each in calls for each in above):
+            continue
+        around = [span, *above]
+        case = next((each for each in around if CASE in each.attributes), None)
+        around = around[: around.index(case) + 1] if case else around
+        tool = next((each for each in reversed(around) if is_tool(each)), None)
+        chain = (chains if tool is None else inner.setdefault(tool, _Chains())).add(span, call, case)
+        chain.around = around
+        chain.agents.append(_agent_of(around, tool))
+    for tool, of_tool in inner.items():
+        _put_inside(tool, of_tool, chains.all)
     for chain in chains.all:
         yield _run(chain, tools)
+
+
+_AGENTS = ("gen_ai.agent.name", "agent.name")
+
+
+def _agent_of(around: Sequence[Span], tool: Span | None) -> str:
+    """The name of the agent in the nearest of these spans, or else of the tool that it is."""
+    inside = around if tool is None else around[: around.index(tool)]
+    found = next((name for each in inside if (name := first_of(each.attributes, *_AGENTS))), None)
+    if found is None and tool is not None:
+        found = tool_name_of(tool)
+    return str(found or "")
+
+
+def _put_inside(tool: Span, of_tool: _Chains, chains: Sequence[_Chain]) -> None:
+    """Put conversations of an agent that is a tool behind the call of a model that asked for it."""
+    run = tool_run_of(tool)
+    before = [
+        (_makes(chain, place, run), span.start, chain, place)
+        for chain in chains
+        for place, span in enumerate(chain.spans)
+        if span.trace == tool.trace and span.start <= tool.start
+    ]
+    if before:
+        *_, chain, place = max(before, key=lambda each: each[:2])
+        chain.inner += [(place, each) for each in of_tool.all]
+
+
+def _makes(chain: _Chain, place: int, run: ToolRun | None) -> bool:
+    """Whether this call of a model asked for a tool's run."""
+    calls = (call for reply in chain.replies[place] for call in reply.get("tool_calls") or ())
+    return run is not None and any(
+        call["id"] == run.call if run.call else call["function"]["name"] == run.name for call in calls
+    )
 
 
 _Tool = tuple[str, str, str]  # the trace, the name, and the arguments, empty if unknown
@@ -198,7 +251,8 @@ def _model(span: Span) -> str:
     return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 
-def _run(chain: _Chain, runs: _ToolRuns) -> Conversation:
+def _messages(chain: _Chain, runs: _ToolRuns) -> list[Message]:
+    """The messages of a conversation, with those of agents that were tools in it."""
     last = chain.spans[-1]
     messages = list(chain.messages)
     for call in messages[-1].get("tool_calls") or ():
@@ -207,6 +261,30 @@ def _run(chain: _Chain, runs: _ToolRuns) -> Conversation:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": run.answer})
     statuses = runs.statuses(chain)
     messages = [_with_status(each, statuses) for each in messages]
+    # The last replies are those of the spans.
+    said = [place for place, each in enumerate(messages) if each["role"] == "assistant"]
+    spans = [place for place, replies in enumerate(chain.replies) if replies]
+    for place, span in zip(reversed(said), reversed(spans), strict=False):
+        name = chain.agents[span]
+        messages[place] = {**messages[place], **({AGENT: name} if name else {})}
+        own = [each for at, inner in chain.inner if at == span for each in _inner(inner, runs)]
+        messages[place + 1 : place + 1] = own
+    return messages
+
+
+def _inner(chain: _Chain, runs: _ToolRuns) -> Iterator[Message]:
+    """The replies of an agent that was a tool, and the answers to its calls."""
+    messages = _messages(chain, runs)
+    said = [place for place, each in enumerate(messages) if each["role"] == "assistant"]
+    made = sum(map(bool, chain.replies))
+    for message in messages[said[-made] :] if made else ():
+        if message["role"] in ("assistant", "tool"):
+            yield {**message, INNER: True}
+
+
+def _run(chain: _Chain, runs: _ToolRuns) -> Conversation:
+    last = chain.spans[-1]
+    messages = _messages(chain, runs)
     served = first_of(last.attributes, "gen_ai.response.model")
     return Conversation(
         chain.first.at,

@@ -29,6 +29,8 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
     # What looks like a key goes when the case is known, which may name it.
     for batch in read_files(paths, clean=without_key_values):
         for each in batch.items:
+            if isinstance(each, Conversation) and each.is_inner:
+                continue
             found = _bounded(each) if isinstance(each, Conversation) else each
             if isinstance(found, Conversation):
                 runs.append(found)

@@ -41,6 +41,7 @@ class ToolCall(Struct, frozen=True, gc=False):
     hosted: Annotated[
         bool, doc("Whether the provider runs its own tool for the call, which then needs no answer.")
     ] = False
+    agent: Annotated[str | None, doc("The agent that made it; null: unknown.")] = None
 
     @classmethod
     def parse(cls, name: str, arguments: object, id: str | None = None) -> ToolCall:
@@ -94,6 +95,14 @@ class ToolCall(Struct, frozen=True, gc=False):
         except (ValueError, RecursionError):
             return None
 
+    def is_by(self, agent: str | None) -> bool:
+        """True if this agent made it, or any if it is None. Names ignore case and space around them."""
+        return agent is None or (self.agent is not None and _folded(self.agent) == _folded(agent))
+
+    def may_be_by(self, agent: str | None) -> bool:
+        """True if this agent may have made it."""
+        return self.agent is None or self.is_by(agent)
+
     def is_same(self, other: ToolCall) -> bool:
         """True if another call has the same tool and arguments."""
         one, another = (
@@ -120,6 +129,10 @@ class ToolCall(Struct, frozen=True, gc=False):
             made = cls.parse(as_text(source.get("name")), source.get("arguments"), id)
         hosted = call.get("hosted") is True
         return structs.replace(made, caller=dict(caller) or None, hosted=hosted)
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
 
 
 def own_calls(calls: Iterable[ToolCall], offered: Container[str]) -> list[ToolCall]:

@@ -56,6 +56,7 @@ class Made(NamedTuple):
 def made_in(replies: Sequence[Reply], first: int = 0) -> list[list[Made]]:
     """Return the calls of each reply. `first` is the number of the first reply."""
     answers = last_answers([([call.id for call in each.calls], each.answers) for each in replies])
+    answers = [_after_inner(replies, number, each) for number, each in enumerate(answers)]
     return [
         [
             _made(reply, call, index, answer, first, number)
@@ -63,6 +64,16 @@ def made_in(replies: Sequence[Reply], first: int = 0) -> list[list[Made]]:
         ]
         for number, (reply, of_reply) in enumerate(zip(replies, answers, strict=True))
     ]
+
+
+def _after_inner(
+    replies: Sequence[Reply], number: int, answers: list[LastAnswer | None]
+) -> list[LastAnswer | None]:
+    """Put the answers to a reply's calls after the replies of the agents that gave them."""
+    last = number
+    while not replies[number].inner and last + 1 < len(replies) and replies[last + 1].inner:
+        last += 1
+    return [each and each._replace(after=max(each.after, last)) for each in answers]
 
 
 def _made(

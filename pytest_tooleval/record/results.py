@@ -40,6 +40,7 @@ FailureCategory = Literal[
     "unexpected_argument",
     "wrong_value",
     "wrong_end",
+    "wrong_agent",
     "unfinished_chain",
     "inefficient_chain",
     "unfinished_turn",

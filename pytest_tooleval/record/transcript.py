@@ -22,6 +22,8 @@ from .untrusted import as_list, as_mapping, as_text, objects_in
 # (thinking blocks, signatures), so that it can be sent back unchanged.
 Message = dict[str, Any]
 SYSTEM_ROLES = ("system", "developer")
+# The fields of an assistant message for the agent that wrote it, and whether that was used as a tool.
+AGENT, INNER = "agent", "inner"
 # The field for tool searches in an assistant message.
 SEARCHES = "tool_searches"
 _Number = TypeVar("_Number", int, float)
@@ -114,6 +116,13 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
             ge=0,
         ),
     ] = 0
+    agent: Annotated[str | None, doc("The agent that wrote it; null: unknown.")] = None
+    inner: Annotated[
+        bool,
+        doc(
+            "Whether another agent used that agent as a tool, so that it is no part of the conversation."
+        ),
+    ] = False
     unread: Annotated[tuple[Unread, ...], doc("What could not be understood in it.")] = ()
     finish_reason: Annotated[str | None, doc("The finish reason.")] = None
     no_answer: Annotated[NoAnswer | None, doc("Why it is unusable; null if it is usable.")] = None
@@ -122,6 +131,13 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
     def text(self) -> str:
         """The text of the message; empty if there is none."""
         return text_of(self.message)
+
+    def by(self, agent: str | None, *, inner: bool) -> Reply:
+        """Return the reply as one of this agent."""
+        if agent is None and not inner:
+            return self
+        calls = tuple(structs.replace(call, agent=agent) for call in self.calls)
+        return structs.replace(self, agent=agent, inner=inner, calls=calls)
 
     def with_calls_at(self, places: Sequence[int]) -> Reply:
         """Return the reply with only the calls at these indexes; its answers stay."""
@@ -228,7 +244,9 @@ class Transcript(Struct, frozen=True, gc=False):
                 replies.append(_reply(message, names, tuple(waiting) if replies else (), whole))
                 prompt, waiting = prompt if len(replies) > 1 else waiting, []
             elif role == "tool" and replies:
-                replies[-1] = _with_answers(replies[-1], [message])
+                place = _answered_by(replies, message)
+                answer = {key: value for key, value in message.items() if key != INNER}
+                replies[place] = _with_answers(replies[place], [answer])
             else:
                 waiting.append(message)
         if replies:
@@ -281,6 +299,12 @@ class Transcript(Struct, frozen=True, gc=False):
         return next((each for each in parts if each.owner == "other"), None)
 
     @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the agents that took part; empty unless there are several."""
+        names = tuple(dict.fromkeys(reply.agent or "" for reply in self.replies))
+        return names if len(names) > 1 else ()
+
+    @property
     def others_cost_usd(self) -> float | None:
         """The cost of the judge and the simulated user. None: unknown, or neither took part."""
         costs = [each.cost_usd for each in self.judged]
@@ -288,10 +312,10 @@ class Transcript(Struct, frozen=True, gc=False):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole conversation as chat messages."""
+        """The whole conversation as chat messages, without what agents that were tools said."""
         messages = list(self.prompt)
         for reply in self.replies:
-            messages += [*reply.prompt, reply.message, *reply.answers]
+            messages += [] if reply.inner else [*reply.prompt, reply.message, *reply.answers]
         return tuple(messages)
 
 
@@ -301,11 +325,22 @@ def _reply(
     prompt: tuple[Message, ...],
     conversation: Sequence[Message],
 ) -> Reply:
+    agent, inner = as_text(message.get(AGENT)) or None, message.get(INNER) is True
+    message = {key: value for key, value in message.items() if key not in (AGENT, INNER)}
     ending = ending_of(message, {"choices": [{"message": message}]})
     reason, detail = ending or (usual_reason(message), None)
     text = None if offered is None else text_of(message)
     found = read_message(message, text, offered or NO_TOOLS, reason, detail, conversation)
-    return structs.replace(found, prompt=prompt)
+    return structs.replace(found, prompt=prompt).by(agent, inner=inner)
+
+
+def _answered_by(replies: Sequence[Reply], answer: Message) -> int:
+    """Return the place of the reply that an answer belongs to: the last, or one before inner agents'."""
+    place = len(replies) - 1
+    id = answer.get("tool_call_id")
+    while place and replies[place].inner and all(call.id != id for call in replies[place].calls):
+        place -= 1
+    return place
 
 
 def read_message(

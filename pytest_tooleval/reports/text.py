@@ -131,7 +131,8 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
     replies = trial.transcript.replies
     for reply, made in zip(replies, made_in(replies), strict=True):
         lines += [line for message in reply.prompt for line in _message_lines(message)]
-        lines += _reply_lines(reply, made)
+        agent = reply.agent if trial.transcript.agents else None
+        lines += _reply_lines(reply, made, agent)
         lines += [line for answer in reply.answers for line in _message_lines(answer)]
     lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
@@ -152,22 +153,24 @@ def _message_lines(message: Message) -> Iterable[str]:
     yield f"  {shown(str(message.get('role', '')), 20):<9}  {shown(text_of(message), _TEXT)}"
 
 
-def _reply_lines(reply: Reply, made: Iterable[Made]) -> Iterable[str]:
+def _reply_lines(reply: Reply, made: Iterable[Made], agent: str | None) -> Iterable[str]:
+    """The lines of a reply and its calls; `agent` is its writer, if there are several."""
+    who = f"  {'assistant' if agent is None else shown(agent, 40):<9}  "
     text = reply.text
     as_text = f"written as text: {reply.dialect}" if reply.dialect else "written as text"
     recovered = f" ({as_text})" if reply.format == "recovered" else ""
     if text.strip() and not recovered:
-        yield f"  assistant  {shown(text, _TEXT)}"
+        yield f"{who}{shown(text, _TEXT)}"
     for search in reply.searches:
-        yield f"  assistant  {_search(search)}"
+        yield f"{who}{_search(search)}"
     for each in made:
         status = "unknown" if each.is_lost else each.status
         ended = f" ({status})" if status not in (None, "ok") else ""
-        yield f"  assistant  calls {show_call(each.call)}{recovered}{ended}"
+        yield f"{who}calls {show_call(each.call)}{recovered}{ended}"
     if reply.no_answer is not None:
-        yield f"  assistant  ({shown(str(reply.no_answer), _TEXT)})"
+        yield f"{who}({shown(str(reply.no_answer), _TEXT)})"
     elif not reply.calls and not text.strip():
-        yield "  assistant  (empty answer)"
+        yield f"{who}(empty answer)"
     elif reply.finish_reason not in (None, "stop", "tool_calls", "function_call"):
         yield f"             (finish reason: {shown(reply.finish_reason, _TEXT)})"
 

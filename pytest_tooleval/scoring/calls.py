@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from fractions import Fraction
+from functools import reduce
 
 from msgspec import structs
 
@@ -19,7 +20,7 @@ from ..suite.resolved import accepts, is_unknown
 from ..text import counted
 from .assessment import Assessment, Draft, Explained, Line, Pair
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
-from .ends import end_lines, end_share
+from .ends import agent_lines, end_lines, end_share
 from .expected_tool import OneCall
 from .extra_calls import UNEXPECTED, no_extra_calls, overall, parts, surplus_lines
 from .one_call import ALL, Share, check_arguments, check_tool, share_of, shown_call
@@ -79,7 +80,7 @@ class Calls:
         self._rows = [
             Row(
                 [self._share(index, number) for number in range(len(calls[:MAX_ACTUAL]))],
-                expected.params is not None or expected.has_end,
+                expected.params is not None or expected.has_end or expected.agent is not None,
                 expected.optional,
             )
             for index, expected in enumerate(self._expected)
@@ -118,14 +119,18 @@ class Calls:
             share = share_of(self._case, expected.params, call)
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
-        if not expected.has_end or not self._ended:
-            return share or ALL
+        more: list[Share] = []
+        if expected.agent is not None:
+            is_right = call.is_by(expected.agent)
+            more.append(Share(int(is_right), 1, None if is_right else "wrong_agent"))
         try:
-            end = end_share(expected, self._ended[number], self._rules)
+            if expected.has_end and self._ended:
+                more.append(end_share(expected, self._ended[number], self._rules))
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].result") from None
         # Params of {} count as one right argument, unless they are unreadable.
-        return end if share is None or (not expected.params and not share.flaw) else share.with_more(end)
+        counts = share is not None and (expected.params or share.flaw or not more)
+        return reduce(Share.with_more, [share, *more] if share and counts else more or [ALL])
 
     def drafts(self) -> dict[str, Draft]:
         pairing, scored, most = self._pairing, self._scored, self._most
@@ -209,12 +214,14 @@ class Calls:
         if not self._expected:
             return "no call is expected", ()
         if not self._scored:
-            return "no expected call has params, a status or a result: arguments are not scored", ()
+            what = "params, a status, a result or an agent"
+            return f"no expected call has {what}: arguments are not scored", ()
         lines: list[Line] = []
         for i in self._scored:
             params, call, place = self._expected[i].params, self._paired(i), f"call {i + 1}"
             lines += check_arguments(self._case, params or {}, call, place)
             j = self._pairing.pairs.get(i)
+            lines += agent_lines(self._expected[i], call, place)
             made = self._ended[j] if self._ended and j is not None else None
             lines += end_lines(self._expected[i], made, self._rules, place)
         return f"mean over {len(self._scored)} expected calls; a missing call counts 0", lines

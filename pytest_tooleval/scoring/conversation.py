@@ -44,7 +44,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     # No pairs: most calls only gather information, which is no mistake.
     return Assessment(
         made.drafts(),
-        made.conversation.calls,
+        made.conversation.own_calls,
         made.failure,
         _parts,
         malformed=made.malformed,
@@ -154,7 +154,7 @@ def _end(span: Span, most: int) -> Iterator[Part]:
     got, why = "no reply", "the turn never began"
     if span.replies:
         got, why = "calls", "no reply follows them"
-        if sum(not reply.is_paused for reply in span.replies) >= most:
+        if sum(not (reply.is_paused or reply.inner) for reply in span.replies) >= most:
             got, why = "calls in every reply", f"max_rounds ({most}) was reached"
     row = Check("end", "a reply without calls", got, 0.0, why)
     yield part_of("conduct", "unfinished_turn", span.place, row)

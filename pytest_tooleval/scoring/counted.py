@@ -33,7 +33,27 @@ from .one_call import params_match
 
 def counted(case: ResolvedCase, transcript: Transcript) -> Transcript:
     """Return the transcript with only the calls that are scored."""
+    if case.kind != "conversation" and any(reply.inner for reply in transcript.replies):
+        inner = {id(call) for call in uncounted_inner(case, transcript)}
+        left = [
+            reply
+            for reply in transcript.replies
+            if not reply.inner or any(id(call) not in inner for call in reply.calls)
+        ]
+        transcript = structs.replace(transcript, replies=tuple(left))
     return without_asked(case, _without(case, transcript, partial(is_free, case)))
+
+
+def uncounted_inner(case: ResolvedCase, transcript: Transcript) -> list[ToolCall]:
+    """Return the calls of agents that were used as tools, except those that the case expects of them."""
+    expected = [each for part in case.parts for _, each in part.placed_calls if each.agent is not None]
+    return [
+        call
+        for reply in transcript.replies
+        if reply.inner
+        for call in reply.calls
+        if not any(call.is_by(e.agent) and accepts(e.tools, call.name, case) for e in expected)
+    ]
 
 
 def without_asked(case: ResolvedCase, transcript: Transcript) -> Transcript:

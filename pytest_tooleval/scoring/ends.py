@@ -7,16 +7,18 @@ from typing import Any
 from ..matchers.compare import mismatch, reason
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import Mode
+from ..record.calls import ToolCall
 from ..record.made import Made
 from ..record.results import ABSENT, Check
 from ..suite.types import EndedCall
-from ..text import MOST_SHOWN, json_text
+from ..text import MOST_SHOWN, json_text, shown
 from ..worlds.plain import read_json
 from .assessment import EXPECTED_GOT, Line
 from .one_call import Share, compare
 
 UNKNOWN = "unknown"
 _NO_ANSWER = "the tool's answer is not known"
+_NO_AGENT = "nobody knows which agent made the call"
 
 
 def end_share(expected: EndedCall, made: Made, rules: Mode) -> Share:
@@ -41,6 +43,16 @@ def has_result(expected: Any, made: Made, rules: Mode) -> bool:
 
 def shown_answer(made: Made) -> str:
     return ABSENT if made.answer is None else json_text(read_json(made.answer), MOST_SHOWN)
+
+
+def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[Line]:
+    """Return a line for the agent, if one is expected."""
+    if expected.agent is None or call is None:
+        return []
+    right = call.is_by(expected.agent)
+    why = "as expected" if right else "another agent made the call" if call.agent else _NO_AGENT
+    got = shown(call.agent) if call.agent else UNKNOWN
+    return [Line(Check("agent", shown(expected.agent), got, float(right), why, place), EXPECTED_GOT)]
 
 
 def end_lines(expected: EndedCall, made: Made | None, rules: Mode, place: str) -> list[Line]:

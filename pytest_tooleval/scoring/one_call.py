@@ -11,7 +11,7 @@ accuracy is 1.0. Malformed arguments always score 0, even if none are expected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare, ScoringError
@@ -46,6 +46,13 @@ def shown_names(tools: Sequence[str]) -> str:
 def shown_call(call: ToolCall | None) -> str:
     """Return the tool name of a call as a short text."""
     return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
+
+
+def caller_of(call: ToolCall, calls: Iterable[ToolCall]) -> str:
+    """Return the agent that made a call, as a short text; empty unless several made these calls."""
+    if call.agent is None or len({each.agent for each in calls}) < 2:
+        return ""
+    return printable(shorten(call.agent, 80))
 
 
 def with_arguments(name: str, arguments: Mapping[str, Any] | None) -> str:

@@ -39,7 +39,7 @@ from .chain import same_call
 from .conversation import says
 from .ends import has_result, shown_answer
 from .forbidden import is_meant
-from .one_call import compare, shown_call, shown_names, with_arguments
+from .one_call import caller_of, compare, shown_call, shown_names, with_arguments
 
 _SHOWN = 20  # broken calls in an explanation
 _UNANSWERED = "no answers were recorded, so calls count as answered"
@@ -76,7 +76,8 @@ def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     if not applying:
         return Draft(None, "no policy applies")
     kept = sum(not any(one.broken for one in conditions) for _, _, conditions in applying)
-    return Draft(kept / len(applying), partial(_explained, applying, kept, calls.note))
+    explain = partial(_explained, applying, kept, calls.note, transcript.calls)
+    return Draft(kept / len(applying), explain)
 
 
 def _applies(case: ResolvedCase, policy: Policy, made: Sequence[Made]) -> bool:
@@ -193,7 +194,7 @@ class _Calls:
     def _early(self, made: Made, other: OtherCall) -> str:
         """Why a call was not made after the answer that it needs; empty if it was."""
         wanted = self._params(other, made)
-        found = [each for each in self._others(made) if self._is(each, other.tools, wanted)]
+        found = [each for each in self._others(made) if self._is(each, other, wanted)]
         before = [each for each in found if made.came_after(each)]
         if any(self._is_answered(each, other, made) for each in before):
             return ""
@@ -236,7 +237,8 @@ class _Calls:
         """Why a call was made after one that rules it out; empty if it was not."""
         wanted = self._params(other, made)
         for each in self._others(made):
-            if self._is(each, other.tools, wanted) and self._may_have_ended(each, other, made):
+            may_be_other = other.model_copy(update={"agent": each.call.agent and other.agent})
+            if self._is(each, may_be_other, wanted) and self._may_have_ended(each, other, made):
                 return f"after {with_arguments(shown_names(other.tools), wanted)}"
         return ""
 
@@ -293,7 +295,7 @@ class _Calls:
             for each in self._others(made)
             if made.came_after(each)
             and self._ended_so(each, other.status or "ok", result)
-            and self._is(each, other.tools, wanted)
+            and self._is(each, other, wanted)
         ]
         if not found:
             raise _NoValue(f"no earlier answer of {name}")
@@ -314,8 +316,9 @@ class _Calls:
         """The calls before this one: in earlier replies, and before it in the same list."""
         return self._calls[: next(i for i, each in enumerate(self._calls) if each is made)]
 
-    def _is(self, made: Made, tools: Sequence[str], wanted: Mapping[str, Any]) -> bool:
-        if not accepts(tools, made.call.name, self._case):
+    def _is(self, made: Made, other: OtherCall, wanted: Mapping[str, Any]) -> bool:
+        """Whether a call is one of these; if nobody knows its agent, it is none of that agent's."""
+        if not accepts(other.tools, made.call.name, self._case) or not made.call.is_by(other.agent):
             return False
         if made.call.arguments is None:
             return not wanted
@@ -420,13 +423,16 @@ def _as_data(value: Any) -> Any:
 
 
 def _explained(
-    applying: Sequence[tuple[Policy, Sequence[Made], Sequence[_Condition]]], kept: int, note: str
+    applying: Sequence[tuple[Policy, Sequence[Made], Sequence[_Condition]]],
+    kept: int,
+    note: str,
+    every: Sequence[ToolCall],
 ) -> Explained:
     lines: list[Line] = []
     for _, judged, conditions in applying:
         for text, broken in conditions:
             if broken:
-                lines += [_line(text, each) for each in broken[:_SHOWN]]
+                lines += [_line(text, each, every) for each in broken[:_SHOWN]]
             elif broken is not None:
                 reason = f"{counted(len(judged), 'call')} checked"
                 lines.append(Line(Check("policy", text, "kept", 1.0, reason), WITH_REASON))
@@ -436,8 +442,10 @@ def _explained(
     return f"{text}; {note}" if note else text, lines
 
 
-def _line(text: str, broken: Broken) -> Line:
+def _line(text: str, broken: Broken, every: Sequence[ToolCall]) -> Line:
     called = with_arguments(shown_call(broken.call), broken.call.arguments if broken.call else None)
+    if broken.call is not None and (agent := caller_of(broken.call, every)):
+        called += f" by {agent}"
     return Line(
         Check("policy", text, called, 0.0, broken.reason), "policy {0.expected}: {0.actual}: {0.reason}"
     )

@@ -199,7 +199,8 @@ def score_trial(
             trial=trial,
             scores=scores,
             transcript=transcript,
-            calls_made=len(found.scored.calls) - len(uncounted(found.calls)),
+            calls_made=sum(len(reply.calls) for reply in found.scored.replies if not reply.inner)
+            - len(uncounted(found.calls)),
             choices=choices_of(case, found),
             not_played=tuple(found.not_played),
             differing=tuple(found.differing),

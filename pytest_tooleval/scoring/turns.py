@@ -14,7 +14,7 @@ from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import Expectations
 from ..text import shown
-from .counted import is_asked, uncounted, without_asked, without_stop
+from .counted import is_asked, uncounted, uncounted_inner, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
 from .hosted import with_listed_names
 from .one_call import shown_call
@@ -52,7 +52,7 @@ class Span(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        return [reply.text for reply in self.replies]
+        return [reply.text for reply in self.replies if not reply.inner]
 
     @property
     def is_said(self) -> bool:
@@ -99,7 +99,7 @@ class Conversation:
         self.transcript = transcript
         # Each call, with the case as it is in the call's turn: with the tools offered there.
         self.calls = list(_in_turns(case, transcript))
-        caused = uncounted(self.calls)
+        caused = [*uncounted(self.calls), *uncounted_inner(case, transcript)]
         ended = made_in(transcript.replies)
         self.turns: list[Span] = []
         for number, each in enumerate(case.turns):
@@ -112,6 +112,11 @@ class Conversation:
         self.spans = [*self.turns, self.whole]
         self.forbidden = self._forbidden()
         self.is_lost = transcript.no_answer is not None or any(self.forbidden)
+
+    @property
+    def own_calls(self) -> list[tuple[ResolvedCase, ToolCall]]:
+        """The calls that no agent made that was used as a tool."""
+        return list(_in_turns(self.case, self.transcript, inner=False))
 
     def _forbidden(self) -> list[str | None]:
         case = self.case
@@ -129,10 +134,14 @@ class Conversation:
         return [*map(of_turn, self.turns), next(filter(None, of_case), None)]
 
 
-def _in_turns(case: ResolvedCase, transcript: Transcript) -> Iterator[tuple[ResolvedCase, ToolCall]]:
+def _in_turns(
+    case: ResolvedCase, transcript: Transcript, *, inner: bool = True
+) -> Iterator[tuple[ResolvedCase, ToolCall]]:
+    """Yield each call with the case as in its turn; without `inner`, only the agent's own."""
     for turn, replies in zip(case.turns, transcript.turns, strict=False):
         of_turn = structs.replace(case, tools=turn.tools)
-        yield from ((of_turn, call) for reply in replies for call in reply.calls)
+        own = (reply for reply in replies if inner or not reply.inner)
+        yield from ((of_turn, call) for reply in own for call in reply.calls)
 
 
 def _placed(span: Span, text: str | None) -> str | None:

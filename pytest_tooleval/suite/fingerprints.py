@@ -60,7 +60,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, ExpectedCall):
-        end = value.model_dump(include={"status", "result"}, exclude_unset=True)
+        end = value.model_dump(include={"status", "result", "agent"}, exclude_unset=True)
         more = [*(["optional"] if value.optional else ()), *([end] if end else ())]
         return [value.tool, value.params, *more]
     if isinstance(value, AnyOfCalls):

@@ -116,6 +116,9 @@ class Policy(EndedCall):
     status: Annotated[CallStatus | None, Expects('"ok", "error", "refused" or "waiting"')] = Field(
         None, description="Only calls that ended so are judged: ok, error, refused or waiting."
     )
+    agent: Annotated[Name, Expects("the name of an agent")] | None = Field(
+        None, description="Only calls of this agent are judged, of several."
+    )
     result: ExpectedValue = Field(
         None, description="Only calls with this answer are judged: a value or a matcher."
     )
@@ -192,6 +195,7 @@ def _named(call: EndedCall) -> str:
     names = " or ".join("any tool" if name == ANY_TOOL else name for name in call.tools)
     end: list[str] = [call.status] if call.status else []
     end += [json_text(call.result, 80)] if call.has_result else []
+    names += f" by {call.agent}" if call.agent else ""
     return f"{names} ({', '.join(end)})" if end else names
 
 

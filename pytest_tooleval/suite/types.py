@@ -127,6 +127,9 @@ class EndedCall(OfTools):
     status: Annotated[CallStatus | None, Expects('"ok", "error", "refused" or "waiting"')] = Field(
         None, description="How the call must end: ok, error, refused or waiting."
     )
+    agent: Annotated[Name, Expects("the name of an agent")] | None = Field(
+        None, description="The agent that must make the call, of several."
+    )
     result: Annotated[Any, defined("PolicyValue")] = Field(
         None,
         description="What the tool must answer: a value or a matcher. JSON in the answer is parsed; "

@@ -45,6 +45,7 @@ class _Call(NamedTuple):
     arguments: str
     own: bool
     begins: int
+    agent: str | None
     future: _Waiting
 
 
@@ -90,21 +91,42 @@ class OwnLoop:
         self._unawaited: dict[_Later, str] = {}
         self._since = time.perf_counter()
 
-    def call_tool(self, name: str | None = None, arguments: object = None, **others: object) -> Any:
+    def call_tool(
+        self,
+        name: str | None = None,
+        arguments: object = None,
+        *,
+        agent: str | None = None,
+        **others: object,
+    ) -> Any:
         """Call a tool. Returns the text of its answer; in async code, an awaitable.
 
-        `arguments` are a dict, or the JSON text that a model wrote.
+        `arguments` are a dict, or the JSON text that a model wrote. `agent` is who calls, of several.
         """
-        return self._ask("call_tool", name, arguments, others)
+        return self._ask("call_tool", name, arguments, agent, others)
 
-    def before_tool(self, name: str | None = None, arguments: object = None, **others: object) -> Any:
+    def before_tool(
+        self,
+        name: str | None = None,
+        arguments: object = None,
+        *,
+        agent: str | None = None,
+        **others: object,
+    ) -> Any:
         """Ask whether the agent may run its own tool. In async code, returns an awaitable.
 
         Returns None if so, or else the text to give the model in place of the tool's answer.
         """
-        return self._ask("before_tool", name, arguments, others)
+        return self._ask("before_tool", name, arguments, agent, others)
 
-    def _ask(self, door: str, name: str | None, arguments: object, others: Mapping[str, object]) -> Any:
+    def _ask(
+        self,
+        door: str,
+        name: str | None,
+        arguments: object,
+        agent: str | None,
+        others: Mapping[str, object],
+    ) -> Any:
         if others or name is None:
             given = ", ".join([repr(name)] * (name is not None) + [f"{each}=..." for each in others])
             raise self._misused(
@@ -114,7 +136,8 @@ class OwnLoop:
         text = self._text(door, name, {} if arguments is None else arguments)
         future: _Waiting = concurrent.futures.Future()
         try:
-            call = _Call(str(name), text, door == "before_tool", len(self.replies), future)
+            begins = len(self.replies)
+            call = _Call(str(name), text, door == "before_tool", begins, agent, future)
             self._loop.call_soon_threadsafe(self._add, call)
         except RuntimeError:  # the run ended with the process
             raise RunIsOver from None
@@ -174,7 +197,7 @@ class OwnLoop:
             self.error = ModelError(message, kind="callable")
 
     async def _answer(self, asked: _Call) -> None:
-        name, text, own, begins, future = asked
+        name, text, own, begins, agent, future = asked
         if len(self.replies) >= self._toolbox.most_calls:
             self.stopped = True
             future.set_exception(RunIsOver())
@@ -206,9 +229,11 @@ class OwnLoop:
         if found is None:
             self.stopped = True
             future.set_exception(RunIsOver())
-            self.replies.append(ChatAnswer(message, latency_s=latency_s, status=("refused",)))
+            refused = ChatAnswer(message, latency_s=latency_s, status=("refused",), agent=agent)
+            self.replies.append(refused)
             return
-        made = ChatAnswer(message, latency_s=latency_s, unanswered=len(self.replies) - begins)
+        unanswered = len(self.replies) - begins
+        made = ChatAnswer(message, latency_s=latency_s, unanswered=unanswered, agent=agent)
         runs_itself = own and found.ran
         if not runs_itself:  # otherwise only the agent knows the outcome
             answer = {"role": "tool", "tool_call_id": id, "content": found.content}
@@ -222,7 +247,8 @@ class OwnLoop:
     def _read(self, asked: _Call, id: str) -> ToolCall:
         """The call as tools get it, without keys."""
         public = self._toolbox.case.public
-        return ToolCall.parse(redacted(asked.name, public), redacted(asked.arguments, public), id)
+        call = ToolCall.parse(redacted(asked.name, public), redacted(asked.arguments, public), id)
+        return structs.replace(call, agent=asked.agent)
 
     async def _stop_at_forbidden(self) -> None:
         """Let a forbidden call take precedence over the error of a call made at the same time."""
@@ -377,6 +403,7 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
             status[index] = each.status
             by_suite[index] = any(each.reply.by_suite)
     message = {**reply.message, "tool_calls": calls} if calls else reply.message
+    agent = reply.agent or next((each.reply.agent for each in known.values()), None)
     ran = {str(calls[index].get("id")): each.place for index, each in known.items()}
     found = in_order(
         structs.replace(
@@ -385,6 +412,7 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
             answers=tuple(answers.values()),
             status=tuple(status),
             by_suite=tuple(by_suite),
+            agent=agent,
         )
     )
     if len(ran) < len(found.answers):

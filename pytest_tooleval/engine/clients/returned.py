@@ -12,8 +12,8 @@ from msgspec import structs
 
 from ...errors import AgentGaveUp, ModelError, error_text
 from ...record.endings import GAVE_UP, ending_of, usual_reason
-from ...record.transcript import SYSTEM_ROLES, Message, gist_of, statuses_of
-from ...record.untrusted import as_mapping
+from ...record.transcript import AGENT, INNER, SYSTEM_ROLES, Message, gist_of, statuses_of
+from ...record.untrusted import as_mapping, as_text
 from ...secrets import scrub, secret_values
 from ...text import shorten
 from ..exchange.chat import ChatAnswer
@@ -35,8 +35,9 @@ def read_result(
         if role in (None, "assistant"):
             replies.append(_read_message(spec, message, 0.0, result))
         elif replies:
-            answers = (*replies[-1].answers, message)
-            replies[-1] = structs.replace(replies[-1], answers=answers)
+            place = _answered_by(replies, message)
+            answers = (*replies[place].answers, message)
+            replies[place] = structs.replace(replies[place], answers=answers)
         elif role == "tool":
             raise _unexpected(spec, result, " after the call that a tool's message answers")
     if not replies:
@@ -46,6 +47,16 @@ def read_result(
         if all(getattr(each, name) is None for each in earlier):
             earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is for the whole run
     return structs.replace(last, earlier=tuple(earlier), latency_s=latency_s)
+
+
+def _answered_by(replies: Sequence[ChatAnswer], answer: Message) -> int:
+    """The place of the reply that an answer belongs to: the last, or one before inner agents'."""
+    place, id = len(replies) - 1, answer.get("tool_call_id")
+    while place and replies[place].inner:
+        if any(call.get("id") == id for call in replies[place].message.get("tool_calls") or ()):
+            break
+        place -= 1
+    return place
 
 
 def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
@@ -161,10 +172,12 @@ def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object)
     if not isinstance(result, dict) or not (ending or {"content", "tool_calls"} & set(result)):
         raise _unexpected(spec, shown)
     own = result.pop("usage", None)
+    agent, inner = as_text(result.pop(AGENT, None)) or None, result.pop(INNER, None) is True
     message = {"content": None, **result, "role": "assistant"}
     if message.get("tool_calls"):
         message["tool_calls"] = _calls(spec, message["tool_calls"])
-    return ChatAnswer.from_chat(message, ending, usual, {"usage": usage or own}, latency_s)
+    answer = ChatAnswer.from_chat(message, ending, usual, {"usage": usage or own}, latency_s)
+    return structs.replace(answer, agent=agent, inner=inner) if agent or inner else answer
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -76,7 +76,7 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     An agent with its own loop answers with a whole run. `earlier` are the replies before this one; None
     means that it answered like a model. `answers` are the answers to this reply's calls, `status` is
     how each call ended, and `by_suite` whether the suite ran it. `unanswered` counts the replies before
-    it that had no answers yet when its call began.
+    it that had no answers yet when its call began. `agent` wrote it, `inner` as a tool of another one.
     """
 
     message: dict[str, Any]
@@ -86,6 +86,8 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     status: tuple[CallStatus | None, ...] = ()
     by_suite: tuple[bool, ...] = ()
     unanswered: int = 0
+    agent: str | None = None
+    inner: bool = False
     earlier: tuple[ChatAnswer, ...] | None = None
 
     @classmethod

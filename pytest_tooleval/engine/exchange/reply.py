@@ -50,7 +50,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     )
     left_out = "temperature" in answer.fallbacks
     return structs.replace(
-        found,
+        found.by(answer.agent, inner=answer.inner),
         tool_choice=tool_choice,
         temperature=None if left_out else request.sampling.get("temperature"),
         cached=cached,

@@ -24,7 +24,7 @@ from ...record.status import NOT_RUN, reports_error
 from ...record.transcript import Message, Reply, Transcript, text_of
 from ...scoring.turns import forbidden_in
 from ...suite.case import ResolvedCase
-from ...suite.expectations import ANY_TOOL
+from ...suite.expectations import ANY_TOOL, ExpectedCall
 from ...suite.resolved import find_tool, is_expected, known_tools
 from ..exchange.tool_answers import ToolAnswer
 from .alterations import Alterations, AlteredSource
@@ -145,7 +145,7 @@ class Toolbox:
         )
         if forbidden := [*case.forbidden_calls, *(of_turn or ())]:
             fields["forbidden_calls"] = [
-                each if isinstance(each, str) else each.model_dump(mode="json") for each in forbidden
+                each if isinstance(each, str) else _forbidden_field(each) for each in forbidden
             ]
         if ANY_TOOL in forbidden:  # all tools except these
             expected = (call.tools for call in case.expected.calls or ())
@@ -199,6 +199,12 @@ class Toolbox:
     def _known(self, call: ToolCall) -> ToolCall:
         """The call with its tool's full name, because agents may leave out the namespace."""
         return self.known.read(call)
+
+
+def _forbidden_field(call: ExpectedCall) -> dict[str, Any]:
+    """A forbidden call in a cassette key, with later fields only if the suite sets them."""
+    dumped = call.model_dump(mode="json", exclude_unset=True)
+    return {"params": None, "optional": False, **dumped}
 
 
 def ends_chain(case: ResolvedCase, calls: Sequence[ToolCall]) -> bool:

@@ -1,17 +1,18 @@
 """Sessions of Claude Code, as it writes them below `~/.claude/projects`.
 
-A reply stands over several lines of one `message.id`, between which answers of tools may stand.
-Sub-agents (`isSidechain`) and what follows a compaction are conversations of their own, as is what was
-rewound.
+A reply stands over several lines of one `message.id`, between which answers of tools may stand. What
+follows a compaction is a conversation of its own, as is what was rewound. Sub-agents (`isSidechain`)
+stand where the call is that started them, and also alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...record.transcript import AGENT, INNER, Message
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import chat_messages
 from ..conversation import NO_NAME, Conversation, Item
@@ -31,6 +32,7 @@ class _Thread:
     """A conversation so far: its records, each with the message that it holds, if any."""
 
     first: Record
+    is_side: bool = False
     entries: list[tuple[dict[str, Any], dict[str, Any] | None]] = field(default_factory=list)
 
     def add(self, entry: dict[str, Any], message: dict[str, Any] | None) -> None:
@@ -46,6 +48,17 @@ class _Thread:
                 earlier["content"] += blocks
                 message = None
         self.entries.append((entry, message))
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return [message for _, message in self.entries if message is not None]
+
+    @property
+    def uses(self) -> Iterator[dict[str, Any]]:
+        """The blocks of its calls."""
+        for message in self.messages:
+            blocks = objects_in(message["content"]) if message["role"] == "assistant" else ()
+            yield from (block for block in blocks if block.get("type") == "tool_use")
 
     def place(self, uuid: object) -> int | None:
         found = (n for n, (entry, _) in enumerate(self.entries) if entry.get("uuid") == uuid)
@@ -65,30 +78,61 @@ def _holds(value: Any) -> bool:
 def _read(records: list[Record]) -> Iterator[Item]:
     threads: dict[tuple[str, str], _Thread] = {}
     done: list[_Thread] = []
+    roots: dict[str, str] = {}  # the first line of a sub-agent without an id, by each of its lines
     for record in records:
         entry = record.value
         if not isinstance(entry, dict) or "uuid" not in entry:
             continue  # titles, snapshots, ...
-        key = as_text(entry.get("sessionId")), as_text(entry.get("agentId") or entry.get("isSidechain"))
+        is_side = entry.get("isSidechain") is True
+        uuid, agent = as_text(entry["uuid"]), as_text(entry.get("agentId"))
+        if is_side and not agent:
+            agent = roots[uuid] = roots.get(as_text(entry.get("parentUuid")), uuid)
+        key = as_text(entry.get("sessionId")), agent
         thread = threads.get(key)
         message = _message(entry)
         if thread is not None and _begins_anew(entry, message):
             done.append(threads.pop(key))
             thread = None
         if thread is None:
-            thread = threads[key] = _Thread(record)
+            thread = threads[key] = _Thread(record, is_side)
         place = thread.place(entry.get("parentUuid")) if _is_prompt(message) else None
         if place is not None and thread.answers_after(place):
             # The user went back to an earlier point.
             done.append(thread)
-            thread = threads[key] = _Thread(thread.first, thread.entries[: place + 1])
+            thread = threads[key] = _Thread(thread.first, is_side, thread.entries[: place + 1])
         thread.add(entry, message)
     every = sorted([*done, *threads.values()], key=lambda each: each.first.line)
+    inner = _started(every)
     for thread in every:
         try:
-            yield from _conversation(thread)
+            yield from _conversation(thread, inner)
         except UnusableError as error:
             yield thread.first.problem(str(error))
+
+
+def _started(threads: list[_Thread]) -> dict[str, tuple[str, _Thread]]:
+    """The sub-agents, with their names, by the ids of the calls that started them."""
+    found: dict[str, tuple[str, _Thread]] = {}
+    for side in (each for each in threads if each.is_side and each.messages):
+        prompt = _text_of(side.messages[0])
+        calls = [
+            use for each in threads if each is not side and _is_near(each, side) for use in each.uses
+        ]
+        free = [use for use in calls if as_text(use.get("id")) not in found]
+        given = [use for use in free if as_text(as_mapping(use.get("input")).get("prompt")) == prompt]
+        for use in given[:1]:
+            name = as_text(as_mapping(use.get("input")).get("subagent_type")) or as_text(use.get("name"))
+            found[as_text(use.get("id"))] = name, side
+    return found
+
+
+def _is_near(one: _Thread, other: _Thread) -> bool:
+    sessions = [as_mapping(each.first.value).get("sessionId") for each in (one, other)]
+    return sessions[0] == sessions[1]
+
+
+def _text_of(message: dict[str, Any]) -> str:
+    return "\n".join(as_text(block.get("text")) for block in objects_in(message["content"]))
 
 
 def _begins_anew(entry: dict[str, Any], message: dict[str, Any] | None) -> bool:
@@ -126,19 +170,41 @@ def _without_notices(block: dict[str, Any]) -> dict[str, Any] | None:
     return None if not text or text.startswith(_NOTICES) else {**block, "text": text}
 
 
-def _conversation(thread: _Thread) -> Iterator[Conversation]:
-    messages = [message for _, message in thread.entries if message is not None]
+def _conversation(thread: _Thread, inner: Mapping[str, tuple[str, _Thread]]) -> Iterator[Conversation]:
+    messages = thread.messages
     if not any(message["role"] == "assistant" for message in messages):
         return
     models = (as_text(message.get("model")) for message in messages)
-    fields = ("role", "content", "stop_reason")
-    plain = [{key: each[key] for key in fields if key in each} for each in _joined(messages)]
     yield Conversation(
         thread.first.problem(),
-        with_statuses(chat_messages(plain), CLAUDE_CODE),
+        _with_inner(thread, inner, (thread,)),
         id=as_text(as_mapping(thread.first.value).get("sessionId")),
         model=next(filter(None, models), NO_NAME),
+        is_inner=any(side is thread for _, side in inner.values()),
     )
+
+
+def _with_inner(
+    thread: _Thread, inner: Mapping[str, tuple[str, _Thread]], around: tuple[_Thread, ...]
+) -> list[Message]:
+    """The chat messages of a thread, with those of the sub-agents after the calls that started them."""
+    fields = ("role", "content", "stop_reason")
+    plain = [{key: each[key] for key in fields if key in each} for each in _joined(thread.messages)]
+    found: list[Message] = []
+    for message in with_statuses(chat_messages(plain), CLAUDE_CODE):
+        found.append(message)
+        for call in message.get("tool_calls") or ():
+            name, side = inner.get(str(call.get("id")), ("", None))
+            if side is not None and not any(side is each for each in around):
+                said = _with_inner(side, inner, (*around, side))
+                found += [
+                    {**each, INNER: True, **({AGENT: name} if each["role"] == "assistant" else {})}
+                    if AGENT not in each
+                    else each
+                    for each in said
+                    if each["role"] in ("assistant", "tool")
+                ]
+    return found
 
 
 def _joined(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -157,7 +223,7 @@ FORMAT = Format(
     title="Claude Code sessions",
     recognised="lines with `sessionId` and a `message`, as below `~/.claude/projects`",
     tools="never recorded",
-    calls="of each reply; sub-agents, compacted and rewound parts apart",
+    calls="of each reply; compacted and rewound parts apart",
     example="session.jsonl",
     holds=_holds,
     read=each_file(_read),

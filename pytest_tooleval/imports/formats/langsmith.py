@@ -70,6 +70,7 @@ def _span(record: Record, run: Mapping[str, Any]) -> Span:
     attributes = {
         CASE: about.get(CASE),
         "session.id": next(filter(None, (about.get(name) for name in _THREADS)), None),
+        "gen_ai.agent.name": about.get("lc_agent_name"),
         "gen_ai.request.model": next(
             filter(None, (as_text(asked.get(name)) for name in ("model", "model_name"))), None
         ),

@@ -18,7 +18,7 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  * @typedef {{value: number | null, explanation: string, checks: Check[]}} Score
  * @typedef {{name: string, arguments: object | null, raw_arguments: string | null, id?: string | null}} Call
  * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown, tool_call_id?: unknown}} Message
- * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], answers: Message[], status: (string | null)[], by_suite: boolean[], format: string, finish_reason: string | null,
+ * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], answers: Message[], status: (string | null)[], by_suite: boolean[], agent: string | null, inner: boolean, format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null,
  *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
  *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
@@ -181,7 +181,8 @@ export function comparedPieces(pieces) {
 
 /** @param {Transcript} transcript */
 function conversation(transcript) {
-  const turns = transcript.replies.flatMap((reply) => [...reply.prompt.map((each) => messageTurn(each)), replyTurn(reply), ...reply.answers.map((each) => messageTurn(each))]);
+  const several = new Set(transcript.replies.map(({ agent }) => agent ?? "")).size > 1;
+  const turns = transcript.replies.flatMap((reply) => [...reply.prompt.map((each) => messageTurn(each)), replyTurn(reply, several), ...reply.answers.map((each) => messageTurn(each))]);
   const ending = transcript.user?.ending && turn("user", [longText(transcript.user.ending, "")], "ends the conversation");
   return el("ol", { class: "transcript" }, ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
 }
@@ -256,8 +257,8 @@ function messageTurn(message, note = "") {
   return turn(role, [...body, ...calls], note);
 }
 
-/** @param {Reply} reply */
-function replyTurn(reply) {
+/** @param {Reply} reply @param {boolean} several whether several agents take part */
+function replyTurn(reply, several) {
   const text = contentText(reply.message.content);
   const thoughts = [reply.message.reasoning_content, reply.message.reasoning].find((each) => typeof each === "string" && each);
   const body = [
@@ -269,7 +270,8 @@ function replyTurn(reply) {
     reply.format === "recovered" && el("p", { class: "note" }, "The model wrote the call as text; it was recovered."),
     endingNote(reply),
   ];
-  return turn("assistant", body, isKnown(reply.latency_s) ? secondsText(reply.latency_s) : "");
+  const agent = several && reply.agent ? shown(reply.agent) + (reply.inner ? ", as a tool" : "") : "";
+  return turn("assistant", body, [agent, isKnown(reply.latency_s) ? secondsText(reply.latency_s) : ""].filter((each) => each).join(" · "));
 }
 
 /**

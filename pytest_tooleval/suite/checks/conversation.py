@@ -123,6 +123,9 @@ def end_errors(scope: Scope) -> Findings:
             if field in call.model_fields_set:
                 message = 'with "match": "state", the state shows how calls ended; remove it'
                 yield Finding((*scope.at, *path, field), message, at_key=True)
+        if by_state and call.agent is not None:
+            message = 'with "match": "state", it does not matter who makes a call; write a policy'
+            yield Finding((*scope.at, *path, "agent"), message, at_key=True)
 
 
 def silent_match_errors(scope: Scope) -> Findings:

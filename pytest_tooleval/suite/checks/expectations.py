@@ -107,7 +107,10 @@ def forbidden_call_errors(scope: Scope) -> Findings:
     calls = next((each.forbidden_calls for each in holders if each.forbidden_calls is not None), ())
     if not calls or calls == ANY_TOOL:
         return
-    whole = [call.tool if isinstance(call, ExpectedCall) and not call.params else call for call in calls]
+    whole = [
+        call.tool if isinstance(call, ExpectedCall) and not call.params and call.agent is None else call
+        for call in calls
+    ]
     forbidden = [name for name in whole if isinstance(name, str)]
     forbids_all = any(
         name == ANY_TOOL and call != ANY_TOOL for name, call in zip(whole, calls, strict=True)

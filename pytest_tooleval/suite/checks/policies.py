@@ -59,7 +59,7 @@ def _needed(needed: Needed, at: Loc) -> Findings:
             yield Finding(at, 'needs a tool, or "user", what the user must say')
         return
     yield from text_findings(needed.user, (*at, "user"))
-    for field in ("tool", "params", "status", "result"):
+    for field in ("tool", "params", "status", "result", "agent"):
         if field in needed.model_fields_set:
             message = "cannot be combined with user; write a policy for each"
             yield Finding((*at, field), message, at_key=True)

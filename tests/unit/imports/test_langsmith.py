@@ -55,7 +55,8 @@ def shown(found: list[Conversation | Problem]) -> list[str]:
         each.message
         if isinstance(each, Problem)
         else " ".join(
-            message["content"] or "+".join(c["function"]["name"] for c in message["tool_calls"])
+            (f"{message['agent']}:" if "agent" in message else "")
+            + (message["content"] or "+".join(c["function"]["name"] for c in message["tool_calls"]))
             for message in each.messages
         )
         for each in found
@@ -91,11 +92,19 @@ SECOND = llm(3, LOOKED, ai("Done."))
         (
             [
                 FIRST,
-                run(2, "tool", {"input": "{}"}, {"output": "open"}, id="t1"),
-                llm(2, [human("Sum up.")], ai("open"), id="in", parent_run_id="t1"),
+                run(2, "tool", {"input": "{}"}, {"output": "open"}, id="t1", name="get_order"),
+                llm(2, [human("Sum up.")], ai("", ("in1", "cancel")), id="in", parent_run_id="t1"),
+                llm(
+                    2,
+                    [human("Sum up."), ai("", ("in1", "cancel")), tool("in1", "no")],
+                    ai("Summed."),
+                    id="in2",
+                    parent_run_id="t1",
+                    extra={"metadata": {"lc_agent_name": "summing"}},
+                ),
                 SECOND,
             ],
-            ["Refund A1. get_order open Done."],
+            ["Refund A1. get_order get_order:cancel no summing:Summed. open Done."],
         ),
         # Several answers to one question.
         (
@@ -128,6 +137,21 @@ SECOND = llm(3, LOOKED, ai("Done."))
 )
 def test_the_runs_of_a_trace_are_one_conversation(runs: list[Message], expected: list[str]) -> None:
     assert shown(read(*runs)) == expected
+
+
+def test_the_replies_of_an_agent_that_is_a_tool_are_inner() -> None:
+    inside = llm(2, [human("Sum up.")], ai("", ("in1", "cancel")), id="in", parent_run_id="t1")
+    ran = run(2, "tool", {"input": "{}"}, {"output": "open"}, id="t1", name="get_order")
+    (found,) = read(FIRST, ran, inside, SECOND)
+    assert isinstance(found, Conversation)
+    replies = Transcript.from_messages(found.messages, offered=[NO_TOOLS]).replies
+    assert [(each.inner, each.agent) for each in replies] == [
+        (False, None),
+        (True, "get_order"),
+        (False, None),
+    ]
+    assert [each["content"] for each in replies[0].answers] == ["open"]
+    assert len(found.own_messages) == 4
 
 
 @pytest.mark.parametrize("error", ["RateLimitError()", None])

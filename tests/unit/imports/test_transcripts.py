@@ -13,6 +13,8 @@ from pytest_tooleval import load_suite
 from pytest_tooleval.errors import ModelError, Problem, SuiteError
 from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.transcripts import read_transcripts
+from pytest_tooleval.record.names import NO_TOOLS
+from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.run.given import answers_of, find_transcripts
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
@@ -136,6 +138,43 @@ def test_a_conversation_goes_on_in_another_trace_and_trials_stay_apart(tmp_path:
     assert [gists(run) for run in runs] == ["u a", "u a", "u a u a"]
 
 
+def test_what_a_tool_asks_within_is_an_inner_agents(tmp_path: Path) -> None:
+    def calls(id: str, name: str) -> Attributes:
+        part = {"type": "tool_call", "id": id, "name": name, "arguments": {}}
+        return {"role": "assistant", "parts": [part]}
+
+    def ran(id: str, name: str) -> Attributes:
+        made = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        return {**made, "gen_ai.tool.call.id": id, "gen_ai.tool.call.result": "ok"}
+
+    def agent(name: str) -> Attributes:
+        return {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+
+    ask, cancel = calls("c1", "billing"), calls("c2", "cancel")
+    (run,) = read(
+        tmp_path,
+        span("a", 0, agent("triage")),
+        span("1", 1, chat(user("Hi"), output=ask), parent="a"),
+        span("2", 2, ran("c1", "billing"), parent="a"),
+        span("b", 3, agent("accounts"), parent="2"),
+        span("3", 4, chat(user("Within"), output=cancel), parent="b"),
+        span("4", 5, ran("c2", "cancel"), parent="b"),
+        span(
+            "5", 6, chat(user("Within"), cancel, result("c2", "ok"), output=reply("Done.")), parent="b"
+        ),
+        span("6", 7, chat(user("Hi"), ask, result("c1", "Done."), output=reply("Bye.")), parent="a"),
+    )
+    replies = Transcript.from_messages(run.messages, offered=[NO_TOOLS]).replies
+    assert [(each.agent, each.inner, [call.name for call in each.calls]) for each in replies] == [
+        ("triage", False, ["billing"]),
+        ("accounts", True, ["cancel"]),
+        ("accounts", True, []),
+        ("triage", False, []),
+    ]
+    assert [each["content"] for each in replies[0].answers] == ["Done."]
+    assert [each["content"] for each in replies[1].answers] == ["ok"]
+
+
 def test_what_a_tool_or_another_library_asks_within_is_no_run_of_its_own(tmp_path: Path) -> None:
     call = chat(user("Hi"), output=CALL)
     tool: Attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"}
@@ -149,7 +188,8 @@ def test_what_a_tool_or_another_library_asks_within_is_no_run_of_its_own(tmp_pat
         span("4", 4, chat(user("Within"), output=reply("Done.")), parent="3"),
     )
     assert run.case == "x"
-    assert gists(run) == "u a t"
+    assert gists(run) == "u a a t"
+    assert run.messages[2]["inner"] is True
     assert run.messages[-1] == {"role": "tool", "tool_call_id": "c", "content": '{"ok": true}'}
 
 
