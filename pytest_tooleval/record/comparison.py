@@ -20,7 +20,6 @@ class ComparedRun(Struct, frozen=True, gc=False):
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     git: Annotated[Git | None, doc("The repository's state; null when unknown.")] = None
     scoring_version: Annotated[int, doc("The scoring version in its record; 0: unknown.", ge=0)] = 0
-    rescored: Annotated[int, doc("Cases scored again by today's rules for this comparison.", ge=0)] = 0
 
 
 class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):

@@ -36,14 +36,14 @@ from .baseline_text import (
     left_out_text,
     no_model_text,
     nothing_text,
-    rescored_text,
+    other_rules_text,
     verdict_text,
 )
 from .case import Standard, decide_again
 from .paired import ALPHA, Limits, PairedCase, PairedMetric, metrics_of, moved
 from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
-from .sides import FindSuite, Rescored, Side
+from .sides import FindSuite, Side
 from .statistics import clusters_of, holm, is_newly_broken, newly_broken_test
 from .summary import SCORED
 from .words import strict_text
@@ -88,20 +88,19 @@ def compare(
     fails the run if `strict`. If nothing can be compared, it fails if the user `named` the old run.
     Raises ConfigError for an unknown label, for NaN, and for one run without two models to compare.
 
-    Runs with different versions of the scoring rules are compared by today's: their transcripts are
-    scored again. Cases that cannot be are not compared, and never fail the comparison.
+    Runs with different versions of the scoring rules are not comparable, and never fail the comparison.
     """
     old, new = (side._replace(cases=unchanged(side.cases)) for side in (old, new))
     limits = _limits(alpha, max_drop)
     names = old.name, new.name
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
-    both = (Rescored(old), Rescored(new)) if has_one_rule else _by_todays_rules(old, new)
-    sides = _by_model(both[0].side), _by_model(both[1].side)
+    sides = _by_model(old), _by_model(new)
+    others = "" if has_one_rule else other_rules_text(old, new)
     is_one_run = old.run.id == new.run.id
     pairs = _model_pairs(*sides, models, names, new.run.id if is_one_run else "")
     suites = new.suites or old.suites
     moved = moved_files(old.cases, new.cases, suites)
-    compared = [_compare_model(pair, sides, both, limits, moved, suites) for pair in pairs]
+    compared = [_compare_model(pair, sides, (names, others), limits, moved, suites) for pair in pairs]
     # Runs with different rules may share no case merely because the rules identify cases differently.
     results = _results(compared, limits, "failed" if named and has_one_rule else "inconclusive")
     changes = _changes(compared)
@@ -112,11 +111,11 @@ def compare(
     is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
     results = [_told(row, row.old if is_one_run else old.name, strict=strict) for row in results]
     judged = [result for result in results if result.cases]
-    remarks = list(_remarks(compared, changes, both, sides[1], names if judged else None))
+    remarks = list(_remarks(compared, changes, sides[1], names if judged else None))
     end = strict_text(strict) if verdict == "inconclusive" and is_open else ""
     return Comparison(
-        old=_about(both[0]),
-        new=_about(both[1]),
+        old=_about(old),
+        new=_about(new),
         alpha=alpha,
         max_drop=max_drop,
         margin=limits.margin,
@@ -156,12 +155,6 @@ def _shared_names(
     return tuple(sorted({name for names in found for name in names}))
 
 
-def _by_todays_rules(old: Side, new: Side) -> tuple[Rescored, Rescored]:
-    from .rescoring import by_todays_rules
-
-    return by_todays_rules(old, new), by_todays_rules(new, old)
-
-
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
     """Rows by model, without those skipped because no model was set."""
     models: dict[str, list[CaseRow]] = {}
@@ -197,7 +190,7 @@ def _model_pairs(
 def _compare_model(
     labels: tuple[str, str],
     sides: tuple[_Rows, _Rows],
-    both: tuple[Rescored, Rescored],
+    about: tuple[tuple[str, str], str],
     limits: Limits,
     moved: Collection[str],
     suites: FindSuite | None,
@@ -208,7 +201,7 @@ def _compare_model(
     incomparable: list[Incomparable] = []
     for pair in pairing.same:
         try:
-            old, new = _judged_alike(pair, both)
+            old, new = _judged_alike(pair, *about)
         except ScoringError as error:
             incomparable.append(Incomparable(*astuple(pair[1].identity.of_case), why=str(error)))
             continue
@@ -223,21 +216,19 @@ def _compare_model(
     return _Model(*labels, pairing, cases, left_out, incomparable, metrics_of(cases, limits), broken_p)
 
 
-def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
+def _judged_alike(pair: Pair, names: tuple[str, str], others: str) -> Pair:
     """Judge both rows by the new one's thresholds, limits and pass rule.
 
-    Raises ScoringError if either row lacks something needed for that.
+    Raises ScoringError if either row lacks something needed for that, and with `others`, which says that
+    the runs have other scoring rules.
     """
     old, new = pair
     if not (old.scored and new.scored):
         return pair
-    for side, row in zip(both, pair, strict=True):
-        if (problem := side.problems.get(row.nodeid)) is not None:
-            raise ScoringError(f"{side.side.name} {problem}")
+    if others:
+        raise ScoringError(others)
     for metric in new.thresholds.keys() - BUILT_IN:
-        lacking = [
-            side.side.name for side, row in zip(both, pair, strict=True) if metric not in row.scores
-        ]
+        lacking = [name for name, row in zip(names, pair, strict=True) if metric not in row.scores]
         if len(lacking) == 1:
             raise ScoringError(f"{lacking[0]} has no {metric}, which has a threshold")
     standard = Standard.of(new)
@@ -246,8 +237,7 @@ def _judged_alike(pair: Pair, both: tuple[Rescored, Rescored]) -> Pair:
     try:
         return decide_again(old, standard), new
     except ScoringError as error:
-        name = both[0].side.name
-        raise ScoringError(f"{name} cannot be judged by these thresholds: {error}") from None
+        raise ScoringError(f"{names[0]} cannot be judged by these thresholds: {error}") from None
 
 
 def _results(models: Sequence[_Model], limits: Limits, empty: Verdict) -> list[ComparedModel]:
@@ -341,20 +331,17 @@ def _told(result: ComparedModel, name: str, *, strict: bool) -> ComparedModel:
 def _remarks(
     compared: Sequence[_Model],
     changes: ComparedCases,
-    both: tuple[Rescored, Rescored],
     new: _Rows,
     names: tuple[str, str] | None,
 ) -> Iterator[str]:
     """Remarks on what is not compared, and on requests and rules that differ between the runs.
 
-    Without `names`, as no model has a case to compare, only on what cannot be, and on the rules.
+    Without `names`, as no model has a case to compare, only on what cannot be.
     """
     if names:
         yield from _remarks_on_models(compared, changes, new, names)
     if changes.incomparable:
         yield incomparable_text(changes.incomparable)
-    if any(each.cases for each in both):
-        yield rescored_text(both)
 
 
 def _remarks_on_models(
@@ -389,9 +376,9 @@ def _asked(cases: Sequence[CaseRow]) -> dict[str, set[str]]:
     }
 
 
-def _about(rescored: Rescored) -> ComparedRun:
-    name, run = rescored.side.name, rescored.side.run
-    return ComparedRun(name, run.id, run.started, run.git, run.scoring_version, rescored.cases)
+def _about(side: Side) -> ComparedRun:
+    run = side.run
+    return ComparedRun(side.name, run.id, run.started, run.git, run.scoring_version)
 
 
 def _changes(models: Sequence[_Model]) -> ComparedCases:

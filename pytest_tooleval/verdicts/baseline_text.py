@@ -9,7 +9,7 @@ from ..figures import TOLERANCE, p_text, points_text, score_text
 from ..record.comparison import ComparedCases, ComparedMetric, ComparedModel, Incomparable
 from ..text import counted, first_few, shown
 from .pairing import Pairing
-from .sides import Rescored
+from .sides import Side
 
 _MOST_LABELS = 5
 
@@ -64,15 +64,16 @@ def incomparable_text(cases: Sequence[Incomparable]) -> str:
     counts = Counter(case.why for case in cases)
     whys = [f"{shown(why, 200)} ({count})" for why, count in counts.items()]
     why = first_few(whys, 3) if len(whys) > 1 else shown(cases[0].why, 200)
-    return f"{counted(len(cases), 'case')} not comparable: {why}; run it again"
+    again = (
+        "run it again (--tooleval-cassette=FOLDER --tooleval-record=none replays its answers at no cost)"
+    )
+    return f"{counted(len(cases), 'case')} not comparable: {why}; {again}"
 
 
-def rescored_text(both: Sequence[Rescored]) -> str:
-    """The runs that were scored again."""
-    names = [shown(each.side.name) for each in both if each.cases]
-    cases = counted(sum(each.cases for each in both), "case")
-    were = "was" if len(names) == 1 else "were"
-    return f"{' and '.join(names)} {were} scored again by today's rules: {cases}"
+def other_rules_text(old: Side, new: Side) -> str:
+    """Why the cases of two runs cannot be compared that were scored by different rules."""
+    before, now = (side.run.scoring_version or "unknown" for side in (old, new))
+    return f"{shown(old.name)} has scores of other rules (version {before}, {shown(new.name)} has {now})"
 
 
 def verdict_text(model: ComparedModel, name: str, *, strict: bool) -> str:

@@ -1,4 +1,4 @@
-"""A run to compare, and how to get its transcripts and suites if it must be scored again."""
+"""A run to compare, and how to get its transcripts and suites."""
 
 from __future__ import annotations
 
@@ -38,14 +38,6 @@ class Side(NamedTuple):
     def answers(self, holding: Collection[tuple[str, str]]) -> bool:
         """True if a case in one of these files on its model, given as pairs, has an answer."""
         return any(row.scored and (row.file, row.model) in holding for row in self.cases)
-
-
-class Rescored(NamedTuple):
-    """A side with `cases` cases scored again; `problems` say why others were not, by node id."""
-
-    side: Side
-    cases: int = 0
-    problems: Mapping[str, str] = {}
 
 
 def suites_in(root: Path, loaded: Mapping[str, Suite] | None = None) -> FindSuite:

@@ -132,7 +132,8 @@ def test_runs_of_other_scoring_rules_are_not_compared_as_they_are(
     found = client.get("/api/history/compare", params={"old": one, "new": two}).json()
     assert (found["verdict"], found["failed"]) == ("inconclusive", False)
     whys = [each["why"] for each in found["cases"]["incomparable"]]
-    assert whys == [f"{one} has scores of other rules, and {FILE} no longer has this case"] * 2
+    (why,) = {*whys}
+    assert why.startswith(f"{one} has scores of other rules (version unknown, {two} has ")
 
 
 def test_no_file_is_read_as_a_run(client: TestClient, keep: Keep, folder: Path) -> None:

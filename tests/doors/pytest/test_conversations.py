@@ -56,28 +56,6 @@ def test_a_failure_goes_through_the_turns_in_their_order(desk: Project) -> None:
     )
 
 
-def test_a_record_of_other_scoring_rules_is_scored_again_on_its_world(desk: Project) -> None:
-    desk.run("--tooleval-report=old.json", model="careless")
-    document = desk.document("old.json")
-    document["run"]["scoring_version"] = 0
-    for row in document["cases"]:
-        row.update(outcome="passed", passes=1, scores={**row["scores"], "overall": 1.0, "state": 1.0})
-    desk.write("old.json", json.dumps(document))
-
-    def compared() -> tuple[int, list[str]]:
-        options = ("--tooleval-baseline=old.json", "--tooleval-report=out.json")
-        desk.run(*options, model="careless")
-        found = desk.document()["baseline"]
-        drops = {row["drop"] for model in found["models"] for row in model["metrics"]}
-        assert drops <= {0.0}
-        return found["old"]["rescored"], [each["why"] for each in found["cases"]["incomparable"]]
-
-    assert compared() == (2, [])
-    desk.write("desk.py", (desk.path / "desk.py").read_text() + "# another world\n")
-    why = "old.json has scores of other rules, and its tools or its world changed"
-    assert compared() == (0, [why] * 2)
-
-
 def test_a_world_that_is_not_there_is_no_fault_of_the_agent(desk: Project) -> None:
     tools = [{"type": "function", "function": {"name": "refund"}}]
     case = {"id": "a", "turns": [{"prompt": "Hello", "expected_state": {"paid": 1}}]}

@@ -102,21 +102,6 @@ def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> 
     assert not (live.path / "server.log").exists()
 
 
-def test_a_record_of_other_scoring_rules_is_scored_again_with_the_servers_tools(live: Live) -> None:
-    write(live, FIRST, LAST)
-    for name in ("old.json", "new.json"):
-        live.run("--tooleval-cassette=tapes", f"--tooleval-report=json:{name}")
-    document = live.document("old.json")
-    document["run"]["scoring_version"] = 0
-    (live.path / "old.json").write_text(json.dumps(document))
-    live.run("--tooleval-cassette=tapes", "--tooleval-baseline=old.json", "--tooleval-report=out.json")
-    assert live.document()["baseline"]["old"]["rescored"] == 1
-    # Outside of pytest nobody asks the server.
-    done = CliRunner().invoke(main, ["compare", "old.json", "new.json"])
-    assert done.exit_code == 0
-    assert "its tools are on a server, which only a run of pytest asks" in done.output
-
-
 def test_a_tool_that_the_case_does_not_offer_is_not_run(live: Live) -> None:
     """The suite names it for other cases, and this case is complete without its permission."""
     parameters = {"type": "object", "properties": {"city": {"type": "string"}}}

@@ -105,23 +105,6 @@ def test_a_call_that_was_blocked_is_not_played_and_the_result_says_so(desk: Proj
     assert f"- `{TWO_TURNS}` on `r`: `{line}`" in (desk.path / "out.md").read_text()
 
 
-def test_what_became_of_calls_is_read_again_under_other_scoring_rules(desk: Project) -> None:
-    messages = refunds(40, 40)
-    messages[5]["content"] = '{"error": "503"}'
-    runs = recorded(desk, {"case": TWO_TURNS, "model": "m", "messages": messages})
-    desk.run(runs, "-k", TWO_TURNS, "--tooleval-report=old.json", model=None)
-    document = desk.document("old.json")
-    document["run"]["scoring_version"] = 0
-    (row,) = document["cases"]
-    for reply in row["trials"][0]["transcript"]["replies"]:
-        reply["status"] = []
-    desk.write("old.json", json.dumps(document))
-    options = ("--tooleval-baseline=old.json", "--tooleval-report=out.json")
-    desk.run(runs, "-k", TWO_TURNS, *options, model=None)
-    (model,) = desk.document()["baseline"]["models"]
-    assert (model["cases"], model["worse"], model["better"]) == (1, [], [])
-
-
 def test_a_trace_is_judged_and_reported_like_a_run(project: Project) -> None:
     calls = [{"tool": "get_weather", "params": {"city": city}} for city in ("Paris", "Rome")]
     turns = [{"prompt": "?", "expected_calls": [each]} for each in calls]
