@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from .ci import CiJob
 # A busy machine takes seconds to start a program.
 TIMEOUT_S = 10.0
 _READ_S = 60.0  # a partial clone fetches the text
+_DEEPER = 50
 
 # Git sets these for hooks; they name the repository of the hook, not that of the folder.
 _OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
@@ -31,7 +33,55 @@ def git_state(folder: Path) -> Git | None:
     changes = git_output(folder, "status", "--porcelain", "--untracked-files=no")
     if not branch and (job := CiJob.now()):
         branch = job.branch
-    return Git(commit, branch or None, None if changes is None else bool(changes))
+    dirty = None if changes is None else bool(changes)
+    return Git(commit, branch or None, dirty, path_within(folder))
+
+
+def path_within(folder: Path) -> str | None:
+    """The path of a folder within its repository, empty for its top; None without one."""
+    found = git_output(folder, "rev-parse", "--show-prefix")
+    return None if found is None else found.rstrip("/")
+
+
+def parents_of_head(folder: Path) -> list[str]:
+    """The parents of the commit that is checked out, also in a shallow clone, which may lack them."""
+    about = (git_output(folder, "cat-file", "-p", "HEAD") or "").partition("\n\n")[0]
+    return re.findall(r"^parent (\w+)$", about, re.MULTILINE)
+
+
+def fetched(folder: Path, commit: str) -> bool:
+    """Whether a commit is there, after fetching it alone into a shallow clone."""
+    if not has_revision(folder, commit):
+        fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", commit)
+        git_output(folder, *fetch, timeout_s=_READ_S)
+    return has_revision(folder, commit)
+
+
+def is_shallow(folder: Path) -> bool:
+    return git_output(folder, "rev-parse", "--is-shallow-repository") == "true"
+
+
+def deepened(folder: Path) -> bool:
+    """Fetch some more commits into a shallow clone; False if that fails."""
+    fetch = ("fetch", "--quiet", "--no-tags", f"--deepen={_DEEPER}", "origin")
+    return git_output(folder, *fetch, timeout_s=_READ_S) is not None
+
+
+def line_as_of(revision: str, file: Path, line: int) -> int:
+    """The number that a line of a file has as of a revision; 0 if it is not there."""
+    given = ("diff", "--unified=0", "--no-color", "--no-ext-diff", revision, "--", file.name)
+    moved = 0
+    text = git_output(file.absolute().parent, *given, timeout_s=_READ_S)
+    if text is None:
+        return 0
+    for hunk in re.finditer(r"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", text, re.MULTILINE):
+        old, start, new = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
+        if line < start + (new == 0):
+            break
+        if line < start + new:
+            return 0
+        moved += old - new
+    return line + moved
 
 
 def has_revision(folder: Path, revision: str) -> bool:

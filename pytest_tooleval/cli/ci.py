@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import quote
+from typing import NamedTuple
 
 import click
 
 from ..checkout.ci import CiJob, ci_run
-from ..checkout.git import file_at, git_output, has_revision
 from ..errors import ToolevalError, os_reason
 from ..project.child import Ended, run_pytest
 from ..record.document import RowsDocument
 from ..record.encoding import read_document
 from ..reports.github import append_step_summary
 from ..reports.pull_request import (
-    Changed,
     State,
     comment_text,
     headline,
@@ -27,6 +22,7 @@ from ..reports.pull_request import (
     state_of,
 )
 from ..text import counted, printable
+from .changes import Checkout
 from .forges import Forge, GitHub, GitLab, Refused
 from .shared import Group
 
@@ -34,7 +30,6 @@ RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
 # Why pytest wrote no results, from one step to the next.
 _PROBLEM = "tooleval-problem.txt"
 _NAME = re.compile(r"[\w .-]{1,60}")
-_FETCH_S = 60.0
 _QUEUE = "merge_group"  # its status counts, without a pull request to comment on
 _UNFINISHED = (2, 3, 4)  # pytest's exit statuses
 _FAILED = 1
@@ -149,14 +144,11 @@ def _message(results: Path, job: CiJob | None, cassette: Path | None, link: str)
         reason = problem or str(error)
         first = reason.splitlines()[0]
         return _Message(no_results_text(reason, link), "failure", f"no results: {printable(first)}")
-    try:
-        changed = _changed(cassette, job)
-    except ToolevalError as error:  # such as a partial clone without a network
-        changed = Changed(unknown=printable(str(error)))
+    checkout = Checkout.of(document, job)
     text = comment_text(
         document,
-        changed=changed,
-        address=_addresses(job),
+        changed=checkout.changed(cassette),
+        place=checkout.place,
         link=link,
         problem=problem,
         note=_left_out(document, job),
@@ -286,57 +278,3 @@ def _summarise(job: CiJob | None, text: str) -> None:
 
 def _warn(job: CiJob, text: str) -> None:
     click.echo(f"::warning::{printable(text)}" if job.annotates else printable(text))
-
-
-def _addresses(job: CiJob | None) -> Callable[[str, int], str]:
-    """Where the forge shows a line of a file of this folder; nowhere outside of CI."""
-    commits = f"{job.blobs}/{job.commit}" if job and job.blobs and job.commit else ""
-    within = git_output(Path(), "rev-parse", "--show-prefix")
-
-    def address(file: str, line: int) -> str:
-        if not commits or within is None or not Path(file).is_file():
-            return ""
-        place = f"#L{line}" if line else ""
-        return f"{commits}/{quote(within + file)}{place}"
-
-    return address
-
-
-def _changed(cassettes: Path | None, job: CiJob | None) -> Changed:
-    """What the pull request changed since its base."""
-    from ..variants.blame import changed_suites
-
-    if job is None or not job.base:
-        return Changed()
-    base = job.base
-    if not has_revision(Path(), base):  # in a shallow clone
-        fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", base)
-        git_output(Path(), *fetch, timeout_s=_FETCH_S)
-    if not has_revision(Path(), base):
-        depth = "`GIT_DEPTH: 0`" if job.service == "gitlab" else "`fetch-depth: 0` of actions/checkout"
-        return Changed(unknown=f"the clone lacks the base commit {base[:10]}; fetch it with {depth}")
-    # Without a merge commit, the base branch may be ahead.
-    base = git_output(Path(), "merge-base", "HEAD", base) or base
-    return Changed(
-        changed_suites(base, Path()), _changed_answers(cassettes, base) if cassettes is not None else 0
-    )
-
-
-def _changed_answers(folder: Path, base: str) -> int:
-    """How many recorded answers in a folder are new or different since the commit `base`."""
-    changed = 0
-    for file in sorted(folder.rglob("*.jsonl")):
-        old = dict(_answers((file_at(base, file) or "").splitlines()))
-        new = dict(_answers(file.read_text("utf-8", "replace").splitlines()))
-        changed += sum(old.get(key) != answer for key, answer in new.items())
-    return changed
-
-
-def _answers(lines: list[str]) -> Iterator[tuple[str, Any]]:
-    """The key and answer of each line of a cassette; a key's last answer counts."""
-    for line in lines:
-        try:
-            entry = json.loads(line)
-            yield entry["key"], entry["answer"]
-        except (ValueError, KeyError, TypeError):
-            continue  # pytest reports it

@@ -5,13 +5,19 @@ Needs no index, only the names of the heads and the documents of the chosen runs
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 from ..checkout.ci import CiJob
-from ..checkout.git import git_output, git_state
+from ..checkout.git import (
+    deepened,
+    git_output,
+    git_state,
+    is_shallow,
+    parents_of_head,
+    path_within,
+)
 from ..errors import NoBaseline, ToolevalError
 from ..record.results import CaseResult, CaseRow
 from ..text import counted, printable
@@ -35,16 +41,21 @@ def find_base(
     answer to one of these, if a near commit has one. Raises NoBaseline if the place has no such run, and
     ToolevalError if git finds no base.
     """
-    commits = base_commits(root, branch)
+    of = path_within(root)
     names: dict[str, list[HeadName]] = {}
     for file in place.sizes("heads"):
         if name := read_name(file):
             names.setdefault(name.commit, []).append(name)
+    commits = base_commits(root, branch)
+    # The base may have no run, such as one of a path that no workflow watches.
+    if not any(map(names.__contains__, commits)) and CiJob.now() and is_shallow(root) and deepened(root):
+        commits = base_commits(root, branch)
     others = 0
     nearest: Side | None = None
     read = 0
     for distance, commit in enumerate(commits):
-        heads = [(name, read_head(place, name)) for name in sorted(names.get(commit, ()), reverse=True)]
+        found = ((name, read_head(place, name)) for name in sorted(names.get(commit, ()), reverse=True))
+        heads = [(name, head) for name, head in found if _is_of(head, of)]
         whole = [(name, head) for name, head in heads if _can_be_base(head)]
         others += len(heads) - len(whole)
         if whole:
@@ -62,6 +73,12 @@ def find_base(
         f"{place.name}: no whole run of {commits[0][:10]} or of {counted(len(commits) - 1, 'commit')} "
         f"before it{no}; run all suites on the base branch with this history{_if_shallow(root)}"
     )
+
+
+def _is_of(head: Head, root: str | None) -> bool:
+    """Whether the run is one of this project, and not of another one in the repository."""
+    git = head.summary.git
+    return git is None or git.is_of(root)
 
 
 def _can_be_base(head: Head) -> bool:
@@ -99,9 +116,7 @@ def base_commits(root: Path, branch: str | None) -> list[str]:
     if state is None:
         raise ToolevalError(f"{root}: not in a git repository with a commit; name a run or a file")
     base = _base_branch(root, branch)
-    # In a shallow clone, only the commit object names its parents.
-    about = (git_output(root, "cat-file", "-p", "HEAD") or "").partition("\n\n")[0]
-    parents = re.findall(r"^parent (\w+)$", about, re.MULTILINE)
+    parents = parents_of_head(root)
     is_merge = len(parents) == 2
     start = parents[0] if is_merge and _is_tested(root, state.commit, parents[0], base) else None
     if start is None:
@@ -110,7 +125,9 @@ def base_commits(root: Path, branch: str | None) -> list[str]:
             raise ToolevalError(f"git has no {name}; fetch it, or name it: auto:BRANCH")
         start = git_output(root, "merge-base", "HEAD", base)
         if start == state.commit and not state.dirty:
-            start = parents[0] if parents else None
+            if not parents:
+                raise NoBaseline(f"{start[:10]} is the first commit, so there is no baseline yet")
+            start = parents[0]
     if not start:
         raise ToolevalError(
             f"git finds no commit before {state.commit[:10]} on {base}{_if_shallow(root)}"
@@ -141,6 +158,6 @@ def _base_branch(root: Path, branch: str | None) -> str | None:
 
 
 def _if_shallow(root: Path) -> str:
-    if git_output(root, "rev-parse", "--is-shallow-repository") != "true":
+    if not is_shallow(root):
         return ""
     return "; the clone is shallow: fetch all commits (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"

@@ -22,6 +22,8 @@ from .heads import Head, Sums
 
 VERSION = 1
 PATIENCE_S = 10.0
+# The root folder within the repository, as in `Git`; null in older runs.
+ROOT = "json_extract(CAST(summary AS TEXT), '$.git.root')"
 NEWEST = "ORDER BY started DESC, written DESC, number DESC"
 
 _TABLES = (

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..errors import ToolevalError
 from ..text import counted, first_few, local_time, near, printable
 from ..verdicts.sides import RUN_WORD
-from .index import NEWEST, tags_of
+from .index import NEWEST, ROOT, tags_of
 
 _GOOD_LOOKED_AT = 100
 
@@ -23,16 +23,22 @@ class _Run(NamedTuple):
     good: bool
     # Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
     latest: bool
+    root: str | None  # as in `Git`
 
 
 _RUNS = f"""
-    SELECT id, number, started, branch, good, status = 'finished' AND ifnull(exitstatus, 0) IN (0, 1)
+    SELECT id, number, started, branch, good, status = 'finished' AND ifnull(exitstatus, 0) IN (0, 1),
+        {ROOT}
     FROM runs {NEWEST}
 """
 
 
 def find_run(
-    connection: sqlite3.Connection, place: str, name: str, holding: Collection[tuple[str, str]]
+    connection: sqlite3.Connection,
+    place: str,
+    name: str,
+    holding: Collection[tuple[str, str]],
+    root: str | None = None,
 ) -> str:
     """The id of the run that a name means.
 
@@ -41,7 +47,8 @@ def find_run(
     cases of its suites, and in which no case, gate or baseline failed, and no large drop was
     inconclusive; unless a gate allowed errors, each case has an answer. With `holding`, pairs of file
     and model, only the good runs with the most of these count. `@release-1` is the run with this tag.
-    Anything else is an id, or the beginning of one. Raises ToolevalError for no run and for several.
+    Anything else is an id, or the beginning of one. With a `root` within the repository, `latest` and
+    `good` are runs of that one, or of an unknown one. Raises ToolevalError for no run and for several.
     """
     if name.startswith("@"):
         return _find_tagged(tags_of(connection), place, name[1:])
@@ -51,6 +58,7 @@ def find_run(
     if not runs and not (match and match["word"] == "good"):
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
     if match:
+        runs = [run for run in runs if None in (root, run.root) or run.root == root]
         return _find_newest(connection, runs, place, match, holding)
     found = [run for run in runs if name and run.id.startswith(name)]
     found = [run for run in found if run.id == name] or found

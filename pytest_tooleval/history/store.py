@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ..checkout.git import path_within
 from ..errors import ToolevalError, os_reason
 from ..record.comparison import Comparison
 from ..record.document import Document, RowsDocument
@@ -168,7 +169,13 @@ class History:
 
     def find(self, name: str, holding: Collection[tuple[str, str]] = ()) -> str:
         """The id of the run that `name` means; see `find_run`."""
-        return self._ask(lambda connection: find_run(connection, self.place.name, name, holding))
+        place, root = self.place.name, self._root
+        return self._ask(lambda connection: find_run(connection, place, name, holding, root))
+
+    @property
+    def _root(self) -> str | None:
+        """The project within its repository: a place may have the runs of several projects."""
+        return path_within(self.folder.absolute().parent)
 
     def document(self, id: str) -> Document:
         """The result document of a run; `run.status` says whether it finished."""
@@ -258,7 +265,8 @@ class History:
 
     def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
-        return self._ask(lambda index: read_trend(index, name, model, limit, self._is_there))
+        root = self._root
+        return self._ask(lambda index: read_trend(index, name, model, limit, self._is_there, root))
 
     def trends_for(self, document: RowsDocument) -> list[Trend]:
         """The suites of a document on its models up to its run, for the HTML report."""

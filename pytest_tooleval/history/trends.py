@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +18,7 @@ from ..record.run import Git, RunSummary, Status
 from ..record.summary import Mean
 from ..text import first_few, printable
 from .heads import Sums
-from .index import NEWEST, IsThere, check_one_file, read_parts
+from .index import NEWEST, ROOT, IsThere, check_one_file, read_parts
 
 _REPORTED_RUNS = 30
 _HAS_CASE = "EXISTS (SELECT 1 FROM cases WHERE cases.suite = suites.number AND cases.name = :name)"
@@ -72,15 +73,17 @@ def read_trend(
     model: str | None,
     limit: int | None,
     is_there: IsThere,
+    root: str | None = None,
 ) -> Trend:
     """The newest `limit` runs that have the suite or case that `name` means.
 
     A name is a suite, its file, a case's id, `SUITE::CASE` or `FILE::CASE`. A suite's name means the
-    suite even if its file moved; a file means only that file. Raises ToolevalError for an unknown name,
-    and for one that several suites or cases have.
+    suite even if its file moved; a file means only that file. Runs of another `root` within the
+    repository are left out. Raises ToolevalError for an unknown name, and for one that several suites or
+    cases have.
     """
     meant = _resolve(connection, name)
-    points = _points(connection, meant, is_there, model=model, limit=limit)
+    points = _points(connection, meant, is_there, model=model, limit=limit, root=root)
     if not points:
         known = connection.execute(
             "SELECT DISTINCT model FROM suites WHERE name = ? AND model != '' ORDER BY model",
@@ -96,19 +99,20 @@ def read_trend(
 def read_trends(
     connection: sqlite3.Connection, document: RowsDocument, is_there: IsThere
 ) -> list[Trend]:
-    """The suites of a document on its models, up to its run.
+    """The suites of a document on its models, up to its run, in runs of its root folder.
 
     A suite whose file moved is the same, unless several files have a suite of this name.
     """
     models = {row.model for row in document.models}
-    until = document.run.started
+    until, git = document.run.started, document.run.git
+    read = partial(_points, limit=_REPORTED_RUNS, until=until, root=git.root if git else None)
     found = []
     for suite, label in suite_names(row.identity for row in document.suites).items():
         try:
             named = Identity(suite.suite)
-            points = _points(connection, named, is_there, limit=_REPORTED_RUNS, until=until)
+            points = read(connection, named, is_there)
         except ToolevalError:
-            points = _points(connection, suite, is_there, limit=_REPORTED_RUNS, until=until)
+            points = read(connection, suite, is_there)
         found.append(Trend(label, None, tuple(point for point in points if point.model in models)))
     return found
 
@@ -121,6 +125,7 @@ def _points(
     model: str | None = None,
     limit: int | None,
     until: str | None = None,
+    root: str | None = None,
 ) -> tuple[TrendPoint, ...]:
     """The points of a case or a suite. Raises ToolevalError if it names no file, and several have it."""
     bound = {"suite": of.suite, "file": of.file, "name": of.case, "model": model}
@@ -134,9 +139,10 @@ def _points(
         f"""
         SELECT number, summary FROM runs
         WHERE number IN (SELECT run FROM suites WHERE {chosen}) AND started <= ifnull(:until, started)
+            AND (:root IS NULL OR ifnull({ROOT}, :root) = :root)
         {NEWEST} LIMIT :limit
         """,
-        {**bound, "until": until, "limit": -1 if limit is None else limit},
+        {**bound, "until": until, "root": root, "limit": -1 if limit is None else limit},
     ).fetchall()[::-1]
     points: list[TrendPoint] = []
     for number, summary in runs:

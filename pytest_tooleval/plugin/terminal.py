@@ -198,8 +198,8 @@ class Terminal(Observer):
             reason = no_model(reporter.config)
             reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
         _write_verdicts(reporter, self._run.book, document)
-        if self._run.book.verdict.uncompared:
-            reporter.write_line(printable(self._run.book.verdict.uncompared), yellow=True)
+        if why := self._run.book.verdict.uncompared:
+            reporter.write_line(f"not compared with a baseline: {printable(why)}", yellow=True)
         if self._run.is_unjudged:
             reporter.write_line(
                 "gates and baseline were not judged: the run was cut short", red=True, bold=True

@@ -41,6 +41,14 @@ class Git(Struct, frozen=True, gc=False):
     commit: Annotated[str, doc("The commit's hash.")]
     branch: Annotated[str | None, doc("The branch; null when none is checked out.")]
     dirty: Annotated[bool | None, doc("Whether files differed from the commit; null: unknown.")]
+    root: Annotated[
+        str | None,
+        doc("The root folder within the repository; empty: its top; null: unknown, as in older runs."),
+    ] = None
+
+    def is_of(self, root: str | None) -> bool:
+        """True unless this run is known to be of another root folder."""
+        return None in (root, self.root) or self.root == root
 
 
 class AskedModel(Struct, frozen=True, gc=False):
@@ -154,6 +162,9 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     collected: Annotated[
         dict[str, int], doc("The label of a model to its number of cases, selected or not.")
     ] = {}
+    uncompared: Annotated[
+        str, doc("Why there is no comparison with the baseline that was asked for; else empty.")
+    ] = ""
     unapplied: Annotated[tuple[str, ...], doc("The variants that apply to no selected case.")] = ()
     partial: Annotated[bool, doc("Whether a case of a suite was not selected or not reached.")] = False
     shard: Annotated[Shard | None, doc("Which shard of a run it is; null: it is a whole run.")] = None

@@ -267,10 +267,10 @@ def _cell(record: Record, column: Column, limits: Sequence[float]) -> str:
     return code(text, table=True) if text.startswith("$") else text
 
 
-def case_entry(case: ListedCase, *, on_model: bool = True, address: str = "") -> str:
+def case_entry(case: ListedCase, *, on_model: bool = True, place: str = "", address: str = "") -> str:
     """A case with what changed and why; its place is a link if it has an address."""
     row = case.row
-    place = code(f"{row.file}:{row.line}" if row.line else row.file, _LINE)
+    place = code(place or (f"{row.file}:{row.line}" if row.line else row.file), _LINE)
     parts = [code(row.case) + (f" on {code(row.model)}" if on_model else ""), case.excuse]
     if case.move:
         parts.append(code(change_text(case.move)))

@@ -84,6 +84,17 @@ class Changed(NamedTuple):
 _NOTHING = Changed()
 
 
+class Place(NamedTuple):
+    """A line of a file, and where the forge shows it; empty if nowhere."""
+
+    text: str
+    address: str = ""
+
+
+def _as_it_is(file: str, line: int) -> Place:
+    return Place(f"{file}:{line}" if line else file)
+
+
 def no_results_text(problem: str, link: str = "") -> str:
     """The comment of a job that has no results; `problem` is why, in one line or more."""
     report = f"\n[report]({link})\n" if link else ""
@@ -98,21 +109,21 @@ def comment_text(
     document: RowsDocument,
     *,
     changed: Changed = _NOTHING,
-    address: Callable[[str, int], str] = lambda file, line: "",
+    place: Callable[[str, int], Place] = _as_it_is,
     link: str = "",
     problem: str = "",
     note: str = "",
 ) -> str:
     """The comment as Markdown. Whatever models and suites say stands in code spans.
 
-    `address` is that of a file's line on the forge, or empty. `link` leads to the report; `problem` is
+    `place` finds a line of a file in the repository. `link` leads to the report; `problem` is
     why pytest ended early, and `note` a sentence on what was left out.
     """
     text = ""
     for most in _MOST:
         lines = [
             *_verdict(document, problem, most),
-            *_lists(document, address, most),
+            *_lists(document, place, most),
             *_models(document, most),
         ]
         lines += [*_changes(changed, most), *([f"\n{note}"] if note else [])]
@@ -134,7 +145,7 @@ def _verdict(document: RowsDocument, problem: str, most: int) -> Iterator[str]:
     yield from (f"- failed gate: {code(gate.message, _LINE)}" for gate in failed)
 
 
-def _lists(document: RowsDocument, address: Callable[[str, int], str], most: int) -> Iterator[str]:
+def _lists(document: RowsDocument, place: Callable[[str, int], Place], most: int) -> Iterator[str]:
     """The cases that decide, each once."""
     several = len(_evaluated(document)) > 1
     found = listed_cases(document, lambda row: not row.was_expected)
@@ -142,8 +153,8 @@ def _lists(document: RowsDocument, address: Callable[[str, int], str], most: int
         cases = list(listed)
         yield f"\n**{_GROUPS.get(group, group.capitalize())} ({len(cases)})**\n"
         for case in cases[:most]:
-            place = address(case.row.file, case.row.line)
-            yield case_entry(case, on_model=several, address=place)
+            where = place(case.row.file, case.row.line)
+            yield case_entry(case, on_model=several, place=where.text, address=where.address)
         if len(cases) > most:
             yield f"- and {len(cases) - most} more"
 
@@ -177,7 +188,8 @@ def _changes(changed: Changed, most: int) -> Iterator[str]:
 def _facts(document: RowsDocument, link: str) -> Iterator[str]:
     found = document.baseline
     if found is None:
-        yield "not compared, as there is no baseline"
+        why = f": {code(document.run.uncompared, _LINE)}" if document.run.uncompared else ""
+        yield f"not compared, as there is no baseline{why}"
     else:
         commit = f", commit {code(found.old.git.commit[:10])}" if found.old.git else ""
         yield f"compared with {code(found.old.name)}{commit}, of {found.old.started[:10]}"

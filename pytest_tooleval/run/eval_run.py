@@ -165,6 +165,7 @@ class EvalRun:
             ci=ci_run(),
             selected=self.selected,
             collected=dict(known.case_counts),
+            uncompared=self.book.verdict.uncompared,
             unapplied=known.unapplied,
             partial=ran_partly(kept.row for kept in self.book.cases.values()) or known.shard is not None,
             shard=known.shard,

@@ -187,7 +187,7 @@ def join(
     verdict = book.judge(run, shards[0].about.misnamed)
     if verdict.failed or any(row.fails_run for row in book.rows):
         run = structs.replace(run, exitstatus=1)
-    return book, run
+    return book, structs.replace(run, uncompared=verdict.uncompared)
 
 
 def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:

@@ -62,7 +62,7 @@ def decide(
     try:
         comparison = _compared(cases, run, judging, suites)
     except NoBaseline as error:
-        uncompared = f"not compared with a baseline: {error}"
+        uncompared = str(error)
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
     gates = judge_gates(cases, judging, run.collected)

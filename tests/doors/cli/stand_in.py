@@ -141,6 +141,7 @@ class Job:
         self.output = ""  # of the last step
         self.ran = ""  # of the last run
         self.base = ""  # of the pull request; default: that of origin/main
+        self.head = ""  # default: the commit that is checked out
 
     def git(self, *arguments: str) -> str:
         return git(self.folder, *arguments)
@@ -155,7 +156,7 @@ class Job:
         repositories = ("you/project" if fork else "me/project", "me/project")
         shas = self.git("rev-parse", "HEAD", "origin/main").split()
         self.github.head = self.github.head or shas[0]
-        shas[1] = self.base or shas[1]
+        shas = [self.head or shas[0], self.base or shas[1]]
         head, base = (
             {"repo": {"full_name": name}, "sha": sha}
             for name, sha in zip(repositories, shas, strict=True)

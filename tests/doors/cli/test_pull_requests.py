@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from typing import Any
 
 import pytest
 from builders import tool
 from nightly import at_night
 
-from .stand_in import BOT, Job
+from .stand_in import BOT, TOKEN, Job
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,6 +26,9 @@ def wrote(job: Job, **run: Any) -> None:
     """Leave the results of a finished job: it is the run 12, in which Oslo failed."""
     document = json.loads((job.folder.parent / "baseline.json").read_text())
     document["run"] |= {"ci": "github 12", **run}
+    if "shard" in run:
+        document["cases"] = [case for case in document["cases"] if case["outcome"] == "passed"]
+        document["run"]["total"] |= {"failing": 0, "failed": 0}
     (job.folder / RESULTS).write_text(json.dumps(document))
 
 
@@ -140,11 +144,6 @@ def test_the_status_of_a_merge_queue_and_none_on_push(job: Job) -> None:
 )
 def test_the_status_of_a_run(job: Job, run: dict[str, Any], state: tuple[str, str] | None) -> None:
     wrote(job, **run)
-    if "shard" in run:
-        document = json.loads((job.folder / RESULTS).read_text())
-        document["cases"] = [case for case in document["cases"] if case["outcome"] == "passed"]
-        document["run"]["total"] |= {"failing": 0, "failed": 0}
-        (job.folder / RESULTS).write_text(json.dumps(document))
     assert job.step("comment") == 0
     assert [(each["state"], each["description"]) for each in job.github.statuses] == [state] * bool(
         state
@@ -238,3 +237,161 @@ def test_a_busy_forge_is_asked_again(job: Job) -> None:
     assert job.output == "commented on #7\n"
     assert job.status[0] == "failure"
     assert {each["user"]["login"] for each in job.github.comments} == {BOT}
+
+
+def merged(job: Job) -> dict[str, Any]:
+    """Check out the merge of `feature` with main that GitHub tests; the variables that name it."""
+    job.head = job.github.head = job.git("rev-parse", "feature")
+    job.git("checkout", "-q", "--detach", "main")
+    job.git("merge", "-q", "--no-ff", "-m", "merge", "feature")
+    return {"GITHUB_REF": "refs/pull/7/merge", "GITHUB_SHA": job.git("rev-parse", "HEAD")}
+
+
+def commit(job: Job, file: str, text: str) -> None:
+    path = job.folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    job.git("add", ".")
+    job.git("commit", "-q", "-m", f"change {file}")
+
+
+def edited(job: Job, old: str, new: str) -> None:
+    text = (job.folder / "weather.tooleval.json").read_text()
+    assert old in text
+    commit(job, "weather.tooleval.json", text.replace(old, new))
+
+
+def test_only_the_pull_request_is_blamed_for_what_it_changed(job: Job) -> None:
+    """main has moved on since the event, and its edit moved the lines of the suite."""
+    job.base = job.git("rev-parse", "main")
+    job.git("checkout", "-q", "main")
+    edited(job, '"test_cases": [', '"test_cases": [\n')
+    edited(job, '{"id": "Oslo"', '\n{"id": "Oslo"')
+    job.git("checkout", "-q", "-B", "feature")
+    commit(job, "new.tooleval.json", suite("Rome", name="New"))
+    edited(job, '{"id": "Oslo"', '\n{"id": "Oslo"')
+    job.git("checkout", "-q", "main")
+    edited(job, '"tools": [', '"description": "By main.",\n\n\n"tools": [')
+    variables = merged(job)
+    # Restored from a cache, it is no recording of the pull request.
+    (job.folder / "tapes" / "other.jsonl").write_text('{"key": "1", "answer": {}}\n')
+    assert job.run(**variables) == 1
+    head = job.git("show", "feature:weather.tooleval.json").splitlines()
+    line = 1 + next(n for n, text in enumerate(head) if '"Oslo"' in text)
+    place = f"blob/{job.github.head}/weather.tooleval.json#L{line}"
+    assert f"[`weather.tooleval.json:{line}`](https://github.com/me/project/{place})" in job.comment
+    changes = job.comment.partition("**Changed by this pull request**\n\n")[2].partition("\n\n")[0]
+    assert changes == "- `new.tooleval.json`: `a new suite with 1 case`"
+
+
+def test_projects_of_one_repository_share_a_history_and_no_runs(job: Job) -> None:
+    """In svc/b, all answers are wrong. The pull request adds a suite to svc/a."""
+    job.git("checkout", "-q", "main")
+    agent = (job.folder / "agent.py").read_text()
+    for name, city in {"a": "messages[-1]['content'][11:-1]", "b": "'Nowhere'"}.items():
+        (job.folder / "svc" / name / "evals").mkdir(parents=True)
+        (job.folder / "svc" / name / "agent.py").write_text(agent.replace("city = ", f"city = {city} #"))
+        (job.folder / "svc" / name / "pytest.ini").write_text("[pytest]\n")
+        table = (job.folder / "tooleval.toml").read_text()
+        (job.folder / "svc" / name / "tooleval.toml").write_text(table)
+        weather = (job.folder / "weather.tooleval.json").read_text()
+        commit(job, f"svc/{name}/evals/weather.tooleval.json", weather)
+    shared: dict[str, Any] = {
+        "HISTORY": str(job.folder.parent / "shared"),
+        "CASSETTE": "",
+        "BASELINE": "auto",
+    }
+    assert job.step("run", event="push", PATHS="svc/a/evals", **shared) == 0
+    assert job.step("run", event="push", PATHS="svc/b/evals", **shared) == 1
+    job.git("checkout", "-q", "-B", "feature")
+    new = suite("Rome", name="New").replace('"Weather in', '"Now in')
+    commit(job, "svc/a/evals/new.tooleval.json", new)
+    variables = merged(job)
+    for name, status in {"a": 0, "b": 1}.items():
+        job.github.comments.clear()
+        given = {**shared, "PATHS": f"svc/{name}/evals", "NAME": name, **variables}
+        assert job.run(**given) == status, job.ran
+        assert "Newly" not in job.comment
+        assert "(1 run, 0 hours old)" in job.comment
+        assert ("svc/a/evals/new.tooleval.json" in job.comment) == (name == "a")
+    path = "svc/b/evals/weather.tooleval.json"
+    address = f"https://github.com/me/project/blob/{job.github.head}/{path}#L1"
+    assert f"[`{path}:1`]({address})" in job.comment
+
+
+def test_the_comment_is_that_of_the_tokens_own_login(job: Job) -> None:
+    wrote(job)
+    job.github.login = "evals[bot]"
+    for login in (BOT, "mallory"):  # neither edited nor deleted, and not believed to be newer
+        job.github.add("<!-- tooleval: tooleval; run 99 -->\nnot ours", login=login)
+    for unknown in ([], [403]):
+        job.github.instead = {"graphql": unknown} if unknown else {}
+        assert job.step("comment", GITHUB_RUN_ID="12") == 0
+        own = [each["body"] for each in job.github.comments if each["user"]["login"] == "evals[bot]"]
+        assert len(own) == 1
+    assert [each["body"][-8:] for each in job.github.comments[:2]] == ["not ours"] * 2
+
+
+def test_the_number_of_a_renamed_workflow_begins_again(job: Job) -> None:
+    job.github.add("<!-- tooleval: tooleval; run 500 -->\nof the workflow's old name")
+    wrote(job, ci="github 9001")
+    assert job.step("comment", GITHUB_RUN_NUMBER="1", GITHUB_RUN_ID="9001") == 0
+    assert job.comment.startswith("<!-- tooleval: tooleval; run 9001 -->")
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_a_shallow_clone_is_deepened_to_a_base_with_a_run_or_says_so(job: Job, reachable: bool) -> None:
+    shared: dict[str, Any] = {"HISTORY": str(job.folder.parent / "shared"), "BASELINE": "auto"}
+    job.git("checkout", "-q", "main")
+    assert job.step("run", event="push", **shared) == 1
+    commit(job, "docs.md", "no run of this one")
+    job.git("checkout", "-q", "-B", "feature")
+    commit(job, "more.md", "feature")
+    variables = merged(job)
+    job.git("push", "-q", "origin", "HEAD:refs/heads/merge")
+    source = (job.folder.parent / "origin").as_uri()
+    shallow = Job(job.folder.parent / "shallow", job.github)
+    command = ["git", "clone", "-q", "--depth=1", "-b", "merge", source, str(shallow.folder)]
+    subprocess.run(command, check=True)
+    shallow.head = job.head
+    shallow.git("fetch", "-q", "--depth=1", "origin", "main:refs/remotes/origin/main")
+    if not reachable:
+        shallow.git("remote", "set-url", "origin", "file:///nowhere")
+    assert shallow.run(**shared, **variables) == 1
+    if reachable:
+        assert "compared with `" in shallow.comment
+        assert "(1 commit before the base, 1 run, 0 hours old)" in shallow.comment
+    else:
+        assert "not compared, as there is no baseline: `" in shallow.comment
+        assert "the clone is shallow: fetch all commits (GitHub: fetch-depth: 0" in shallow.comment
+
+
+def test_a_first_commit_has_no_baseline_yet(job: Job) -> None:
+    job.git("checkout", "-q", "main")
+    assert job.run(HISTORY="shared", BASELINE="auto") == 1
+    assert "is the first commit, so there is no baseline yet`" in job.comment
+
+
+def test_a_merged_results_pipeline_has_the_comment_of_its_branch(job: Job) -> None:
+    commit(job, "new.md", "feature")
+    variables = merged(job)
+    iid = {"CI_MERGE_REQUEST_IID": "7", "CI_PIPELINE_IID": "12", "CI_PROJECT_ID": "1"}
+    given = {
+        **iid,
+        "GITLAB_CI": "true",
+        "GITLAB_TOKEN": TOKEN,
+        "CI_API_V4_URL": job.github.url,
+        "CI_COMMIT_SHA": variables["GITHUB_SHA"],
+        "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": job.github.head,
+        "CI_MERGE_REQUEST_EVENT_TYPE": "merged_result",
+        "CI_MERGE_REQUEST_PROJECT_ID": "1",
+        "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "1",
+    }
+    shard = {"number": 1, "of": 4, "cases": 8, "split": "", "judging": {}}
+    for run in ({}, {"exitstatus": 0, "shard": shard}):
+        wrote(job, **{"ci": "gitlab 12", **run})
+        # GitLab refuses to set a pending status that is pending already.
+        job.github.instead = {"statuses": [400]} if run else {}
+        assert job.step("comment", **given) == 0
+        assert job.output == "commented on #7\n"
+    assert [each["commit"] for each in job.github.statuses] == [job.github.head]

@@ -32,8 +32,8 @@ def repository(tmp_path: Path) -> Path:
 
 def test_a_clean_copy(repository: Path) -> None:
     commit = run_git(repository, "rev-parse", "HEAD")
-    expected = Git(commit, "trunk", False)
-    assert git_state(repository) == git_state(repository / "deep" / "er") == expected
+    assert git_state(repository) == Git(commit, "trunk", False, "")
+    assert git_state(repository / "deep" / "er") == Git(commit, "trunk", False, "deep/er")
 
 
 def test_changes_make_it_dirty_and_new_files_do_not(repository: Path) -> None:
@@ -112,4 +112,4 @@ def test_a_git_that_hangs_is_left_behind(
         state = git_state(repository)
         if state is not None:
             break
-    assert state == Git("abc", None, None)
+    assert state == Git("abc", None, None, "abc")

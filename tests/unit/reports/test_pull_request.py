@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from msgspec import structs
 
-from pytest_tooleval.reports.pull_request import Changed, comment_text, headline
+from pytest_tooleval.reports.pull_request import Changed, Place, comment_text, headline
 
 from .samples import comparison, document, gate, hostile, row, trial
 from .test_markdown import outside_code
@@ -39,7 +39,7 @@ def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
     text = comment_text(
         found,
         changed=Changed(suites, answers=31),
-        address=lambda file, line: f"https://forge.example/{file}#L{line}",
+        place=lambda file, line: Place(f"{file}:{line}", f"https://forge.example/{file}#L{line}"),
         link="https://ci.example/1",
         note="A note.",
     )
@@ -86,9 +86,11 @@ def test_a_long_comment_has_shorter_lists() -> None:
     long = "name" * 100
     cases = [row("failed", case=f"{n}{long}", file=f"{n}{long}", reason=long) for n in range(20)]
     suites = {f"{n}{long}": [long] * 20 for n in range(20)}
-    text = comment_text(
-        document(*cases), changed=Changed(suites), address=lambda file, line: f"https://{file * 9}"
-    )
+
+    def place(file: str, line: int) -> Place:
+        return Place(f"{file}:{line}", f"https://{file * 9}")
+
+    text = comment_text(document(*cases), changed=Changed(suites), place=place)
     assert "- and 17 more\n" in text
     assert "- and 17 more suites\n" in text
     assert len(text) < 65_536

@@ -208,7 +208,7 @@ def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> 
 def test_a_baseline_that_is_not_there() -> None:
     new = [*whole("abc"), result_of(model="")]
     preset = decide(new, RUN, Judging(baseline=against([], "good", known=False)))
-    assert preset.uncompared == "not compared with a baseline: no complete run yet"
+    assert preset.uncompared == "no complete run yet"
     assert (preset.comparison, preset.findings) == (None, [])
     named = decide(new, RUN, Judging(baseline=against([], "good")))
     assert named.findings == [RunProblem("baseline", "no complete run yet")]
