@@ -48,7 +48,7 @@ def test_a_conversation_is_asked_scored_and_replayed(
 
 REFUND = {"name": "refund", "arguments": {"order": "A1"}}
 FUNCTION = {"name": "refund", "arguments": '{"order": "A1"}'}
-# By the form of the answer and the status of its only call, which the agent always says went well.
+# A call's answer by its status, in the documents of two APIs.
 RESPONSES: dict[str, dict[str, Any]] = {
     "ok": {"output": "done", "status": "completed"},
     "error": {"output": "503", "status": "incomplete"},
@@ -59,6 +59,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "error": {"content": "503", "is_error": True},
     "unknown": {"content": "timed out", "is_error": True},
 }
+# By the form of the answer and the status of its only call, which the agent always says went well.
 ENDS: dict[str, dict[str, dict[str, Any]]] = {
     "pointers": {
         status: {"reply": "Refunded.", "steps": [{**REFUND, "state": status, "output": "?"}]}
