@@ -20,7 +20,8 @@ from .messages import Message, Model, Tool, ToolDesk
 
 _SERVER = "suite"
 # Claude Code's tools that only steer the run.
-_STEERING = {"StructuredOutput", "ToolSearch"}
+_FORM = "StructuredOutput"  # with which Claude fills in a form
+_STEERING = {_FORM, "ToolSearch"}
 _LIMITS = {"error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"}
 # The engine limits the time of a run.
 _LONG_S = 24 * 3600.0
@@ -272,7 +273,7 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
             elif isinstance(block, sdk.ToolUseBlock):
                 name = names.get(block.name, block.name)
                 own[-1]["calls"].append((block.id, name, block.input))
-                agents[block.id] = str(block.input.get("subagent_type") or block.name)
+                agents.setdefault(block.id, str(block.input.get("subagent_type") or block.name))
             elif isinstance(block, sdk.ToolResultBlock):
                 text = chat.text_of({"content": block.content})
                 status: StatusWord | None = "error" if block.is_error else None
@@ -290,7 +291,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], desk: ToolDesk) -> l
     """The run, with its total tokens and cost. Raises an error if it failed."""
     import claude_agent_sdk as sdk
 
-    messages = desk.marked(_transcript(events, names))
+    messages = chat.without_calls(desk.marked(_transcript(events, names)), [_FORM])
     result = next((event for event in events if isinstance(event, sdk.ResultMessage)), None)
     if result is None:
         raise RuntimeError("Claude Code failed: it ended without a result")

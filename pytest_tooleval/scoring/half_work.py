@@ -19,7 +19,6 @@ from ..record.calls import ToolCall
 from ..record.transcript import Message, Reply, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.checks.conversation import unplayable
-from ..suite.expectations import Expectations
 from ..suite.model import Suite, world_of
 from ..suite.resolved import resolve
 from ..worlds.plain import Connection, Path, differences, path_text
@@ -38,8 +37,9 @@ def unnoticed_calls(suite: Suite, cases: Collection[int] | None = None) -> Findi
 
     `cases` are the indexes of those to look at; None for all.
     """
-    for index, test in enumerate(suite.test_cases):
-        if world_of(suite, test) is not None and (cases is None or index in cases):
+    for index in range(len(suite.test_cases)) if cases is None else cases:
+        test = suite.test_cases[index]
+        if world_of(suite, test) is not None:
             case = resolve(suite, test)
             loc: Loc = ("test_cases", index)
             found = (each for one in case.variations for each in _unnoticed(one, loc))
@@ -69,52 +69,33 @@ def unseen_effects(case: ResolvedCase, number: int) -> Mapping[int, str]:
         return {}
     earlier = [call for each in before for call in expected_calls(each)]
     try:
-        hidden = look(case.world, partial(_without_visible_effect, case, earlier, part))
-        return look(case.world, partial(_effects, case, earlier, part, hidden)) if hidden else {}
+        return look(case.world, partial(_effects, case, earlier, expected_calls(part)))
     except WorldError:
         return {}  # a problem that is told
 
 
-def _without_visible_effect(
-    case: ResolvedCase, earlier: Sequence[ToolCall], part: Expectations, world: World
-) -> list[int]:
-    """Return the indexes of the calls that leave the state as it was."""
-    offered = {tool.name for tool in case.tools}
-    for call in earlier:
-        world.call(call.name, call.arguments, offered)
-    found, before = [], world.state()
-    for index, call in enumerate(expected_calls(part)):
-        world.call(call.name, call.arguments, offered)
-        after = world.state()
-        if next(differences(before, after), None) is None:
-            found.append(index)
-        before = after
-    return found
-
-
 def _effects(
-    case: ResolvedCase,
-    earlier: Sequence[ToolCall],
-    part: Expectations,
-    hidden: Collection[int],
-    world: World,
+    case: ResolvedCase, earlier: Sequence[ToolCall], calls: Sequence[ToolCall], world: World
 ) -> dict[int, str]:
+    """Return what calls that leave the state as it was change, by their indexes."""
     offered = {tool.name for tool in case.tools}
     for call in earlier:
         world.call(call.name, call.arguments, offered)
     found = {}
-    for index, call in enumerate(expected_calls(part)):
-        before = world.everything() if index in hidden else {}
+    state, every = world.state(), world.everything()
+    for index, call in enumerate(calls):
         world.call(call.name, call.arguments, offered)
-        if index in hidden:
-            after = world.everything()
-            changed = dict.fromkeys(_named(path) for path, _, _ in differences(before, after))
-            closed = dict.fromkeys(map(path_text, _closed(after)))
-            if changed:
-                found[index] = f"it changes only {listing(list(changed))}, which the state does not show"
-            elif closed:
-                names = listing(list(closed))
-                found[index] = f"what it changes may be behind {names}, which the state does not show"
+        before, state = (state, every), world.state()
+        every = world.everything()
+        if next(differences(before[0], state), None) is not None:
+            continue
+        changed = dict.fromkeys(_named(path) for path, _, _ in differences(before[1], every))
+        closed = dict.fromkeys(map(path_text, _closed(every)))
+        if changed:
+            found[index] = f"it changes only {listing(list(changed))}, which the state does not show"
+        elif closed:
+            names = listing(list(closed))
+            found[index] = f"what it changes may be behind {names}, which the state does not show"
     return found
 
 

@@ -35,8 +35,9 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
     `cases` are the indexes of those to rehearse; None for all.
     """
     reported: set[str] = set()
-    for index, test in enumerate(suite.test_cases):
-        if world_of(suite, test) is not None and (cases is None or index in cases):
+    for index in range(len(suite.test_cases)) if cases is None else cases:
+        test = suite.test_cases[index]
+        if world_of(suite, test) is not None:
             loc: Loc = ("test_cases", index)
             case = resolve(suite, test)
             try:

@@ -680,7 +680,7 @@ _FORECAST = "from pydantic import BaseModel\nclass Forecast(BaseModel):\n    sky
 
 
 def module(
-    library: str, url: str, *, form: bool = False, guards: bool | str = False, other: str = ""
+    library: str, url: str, *, form: bool | str = False, guards: bool | str = False, other: str = ""
 ) -> str:
     """The source of a module: the agent, as a model that runs no tools, and as one that does."""
     more = "".join(
@@ -691,7 +691,7 @@ def module(
     )
     return (
         f"URL = {url!r}\n{_TOOLS}\n{AGENTS[library][1]}\n{other}\n"
-        + (f"{_FORECAST}\n{FORMS[library]}\n" if form else "")
+        + (f"{_FORECAST}\n{FORMS[library] if form is True else form}\n" if form else "")
         + f"from pytest_tooleval.agents import {library}\n"
         + ("" if other else f"answer = {library}(agent)\n")
         + f"real = {library}(agent, run_tools=True)\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -73,6 +74,10 @@ def planned(steps: list[Step], *, forever: bool = False) -> str:
     return json.dumps({"steps": steps, "forever": forever})
 
 
+# Two agents in a run must not give their calls the same ids.
+_IDS = itertools.count()
+
+
 def play(request: dict[str, Any]) -> dict[str, Any]:
     """The next reply of the plan in the last prompt; each answer counts, also a refusal."""
     messages = request["messages"]
@@ -89,15 +94,15 @@ def play(request: dict[str, Any]) -> dict[str, Any]:
     steps = plan["steps"]
     if plan["forever"]:
         steps = steps * (1 + answered)
-    for number, step in enumerate(steps):
+    for step in steps:
         if answered < len(step):
             calls = [
                 {
-                    "id": f"c{len(messages)}_{number}_{index}",
+                    "id": f"c{next(_IDS)}",
                     "type": "function",
                     "function": {"name": name, "arguments": json.dumps(_arguments(value))},
                 }
-                for index, (name, value) in enumerate(step)
+                for name, value in step
             ]
             return {"role": "assistant", "content": "Let me see.", "tool_calls": calls}
         answered -= len(step)
