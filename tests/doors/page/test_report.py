@@ -404,9 +404,12 @@ def test_the_colours_follow_the_system_until_somebody_chooses(open_page: Open, r
     switch.click()
     assert switch.inner_text() == "Theme: light"
     assert not is_dark()
-    # The browser hands on what a page stores a moment later, which the next process may not wait for.
-    opened.page.wait_for_timeout(200)
-    opened.page.reload()
+    # The browser hands on what a page stores a moment later, which a reload does not wait for.
+    for _ in range(50):
+        opened.page.wait_for_timeout(200)
+        opened.page.reload()
+        if not is_dark():
+            break
     assert not is_dark()
     opened.page.emulate_media(color_scheme="light")
     switch.click()
