@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..checkout.ci import CiJob
 from ..checkout.git import fetched, file_at, git_output, line_as_of, parents_of_head
 from ..errors import ToolevalError
 from ..record.document import RowsDocument
-from ..reports.pull_request import Changed, Place
+from ..record.results import CaseRow
+from ..reports.pull_request import Cause, Changed, Place
 from ..text import printable
+from ..verdicts.loosened import loosened_cases
+
+if TYPE_CHECKING:
+    from ..suite.model import Suite
 
 
 @dataclass(frozen=True)
@@ -59,40 +65,79 @@ class Checkout:
         """Whether the tested commit is not the head, but its merge with the base."""
         return self.job is not None and git_output(self.root, "rev-parse", "HEAD") != self.job.commit
 
-    def base(self) -> str:
-        """The commit to compare with; empty without a pull request. Raises ToolevalError.
+    @cached_property
+    def _base(self) -> tuple[str, str]:
+        """The commit to compare with, empty without a pull request; or why it is not there.
 
         It is the first parent of the merge that the service tests, as the event's base may be older.
         """
         job = self.job
         if job is None or not job.base:
-            return ""
+            return "", ""
         parents = parents_of_head(self.root)
         is_merge = len(parents) == 2 and (job.merge != "" or parents[1] == job.commit)
         base = parents[0] if is_merge and self._is_other_commit else job.base
         if not fetched(self.root, base):
             how = "`GIT_DEPTH: 0`" if job.service == "gitlab" else "`fetch-depth: 0` of actions/checkout"
-            raise ToolevalError(f"the clone lacks the base commit {base[:10]}; fetch it with {how}")
+            return "", f"the clone lacks the base commit {base[:10]}; fetch it with {how}"
         # Without a merge commit, the base branch may be ahead.
-        return git_output(self.root, "merge-base", "HEAD", base) or base
+        return git_output(self.root, "merge-base", "HEAD", base) or base, ""
 
     def changed(self, cassettes: Path | None) -> Changed:
         """What the pull request changed in the suites of the run, and in the recorded answers."""
         from ..variants.blame import changed_suites
 
+        base, unknown = self._base
+        if not base:
+            return Changed(unknown=unknown)
         try:
-            base = self.base()
-            if not base:
-                return Changed()
             answers = _changed_answers(cassettes, base) if cassettes is not None else 0
         except ToolevalError as error:  # also of a partial clone without a network
             return Changed(unknown=printable(str(error)))
-        suites = {
-            self.path_of(file): texts
+        found = {
+            file: texts
             for file, texts in changed_suites(base, self.root).items()
             if texts and (file in self.files or not (self.root / file).is_file())
         }
-        return Changed(suites, answers)
+        loosened = {self.path_of(file): self._loosened(file, base) for file in found}
+        easier = {file: texts for file, texts in loosened.items() if texts}
+        return Changed({self.path_of(file): texts for file, texts in found.items()}, answers, "", easier)
+
+    def _loosened(self, file: str, base: str) -> list[str]:
+        """What makes a changed suite easier to pass."""
+        if not (self.root / file).is_file():
+            return ["removed: the whole suite"]
+        versions = self._versions(file, base)
+        return [*loosened_cases(*versions)] if versions else []
+
+    def _versions(self, file: str, base: str) -> tuple[Suite, Suite] | None:
+        """A suite now and as of the base; None if it is new, or one of them cannot be read."""
+        from ..suite.load import load_suite
+        from ..variants.revisions import read_at
+
+        try:
+            earlier = read_at(base, self.root / file)
+            return None if earlier is None else (load_suite(self.root / file, metrics=None), earlier)
+        except ToolevalError:
+            return None
+
+    def cause(self, row: CaseRow) -> Cause:
+        """The edits of this pull request that a case can see, and commands to reproduce its failure."""
+        from ..variants.blame import edits_of
+
+        base, _ = self._base
+        edits: list[tuple[str, str, str]] = []
+        if base and (both := self._versions(row.file, base)):
+            suite, earlier = both
+            case = next((each for each in suite.test_cases if each.id == row.case), None)
+            edits = list(edits_of(case, suite, earlier)) if case else []
+        given = [f"{row.file}::{row.case}", f"--tooleval-model={row.model}"]
+        trials = [f"--tooleval-trials={len(row.trials)}"] if len(row.trials) > 1 else []
+        commands = [shlex.join(["pytest", *given, *trials])]
+        if edits:
+            commands.append(shlex.join(["tooleval", "blame", base[:10], *given]))
+        go = f"cd {shlex.quote(self.within)} && " if self.within else ""
+        return Cause(edits, [go + command for command in commands])
 
 
 def _changed_answers(folder: Path, base: str) -> int:

@@ -120,8 +120,8 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
         click.echo("not commented: the job was cancelled")
         return
     found = _message(results, job, cassette, link)
-    if job is None:
-        click.echo(found.text)
+    if job is None or not (job.event or job.number):
+        _summarise(job, found.text)
     elif not job.number and job.event != _QUEUE:
         click.echo("not commented: there is no pull request")
     else:
@@ -149,6 +149,7 @@ def _message(results: Path, job: CiJob | None, cassette: Path | None, link: str)
         document,
         changed=checkout.changed(cassette),
         place=checkout.place,
+        cause=checkout.cause,
         link=link,
         problem=problem,
         note=_left_out(document, job),

@@ -95,7 +95,8 @@ def _side(root: Path, texts: Sequence[Texts], commit: str, distance: int) -> Sid
     def whole() -> Sequence[CaseResult]:
         return pool([cases_of(each, CaseResult) for each in alike])
 
-    return Side(name, newest, pool([cases_of(each, CaseRow) for each in alike]), whole, suites_in(root))
+    rows = pool([cases_of(each, CaseRow) for each in alike])
+    return Side(name, newest, rows, whole, suites_in(root), texts[0].gates)
 
 
 def _age(started: str) -> str:

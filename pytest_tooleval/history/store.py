@@ -60,7 +60,7 @@ def load_side(
         path = Path(name)
         document = read_file(path, RowsDocument)
         found = document.run, document.cases, lambda: read_file(path, Document).cases
-        return Side(name, *found, suites_in(folder.parent))
+        return Side(name, *found, suites_in(folder.parent), document.gates)
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
     history = History(folder, place)
@@ -189,8 +189,8 @@ class History:
 
     def side(self, name: str, id: str) -> Side:
         """A run to compare, under the name that the user gave."""
-        run, cases, *_ = self._read(id, RowsDocument)
-        return Side(name, run, cases, partial(self._cases, id), suites_in(self.folder.parent))
+        run, cases, gates, _ = self._read(id, RowsDocument)
+        return Side(name, run, cases, partial(self._cases, id), suites_in(self.folder.parent), gates)
 
     def _cases(self, id: str) -> Sequence[CaseResult]:
         return self._read(id, Document)[1]

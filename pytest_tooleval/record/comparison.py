@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from .fields import doc
-from .gates import Verdict
+from .gates import Gate, Verdict
 from .identity import Identity
 from .run import Git
 
@@ -20,6 +20,7 @@ class ComparedRun(Struct, frozen=True, gc=False):
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     git: Annotated[Git | None, doc("The repository's state; null when unknown.")] = None
     scoring_version: Annotated[int, doc("The scoring version in its record; 0: unknown.", ge=0)] = 0
+    gates: Annotated[tuple[Gate, ...], doc("The gates of the run; empty in older records.")] = ()
 
 
 class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):

@@ -9,18 +9,22 @@ from typing import Literal, NamedTuple
 from ..figures import points_text, score_text, seconds_text
 from ..record.comparison import ComparedModel
 from ..record.document import RowsDocument
+from ..record.gates import Gate
+from ..record.results import CaseRow
 from ..record.summary import ModelSummary
 from ..text import counted, first_few, shown
+from ..verdicts.loosened import loosened_gates
 from ..verdicts.words import run_summary
 from .columns import limits_of
 from .comparison import listed_cases
-from .markdown import COMMENT_LIMIT, case_entry, code, loud, models_table, unreadable_lines
+from .markdown import case_entry, code, loud, models_table, unreadable_lines
 from .notes import spent_text
 
 # Entries of each list; fewer where the comment would be too long.
 _MOST = (10, 3, 1)
-_LIMIT = COMMENT_LIMIT - 500  # a marker precedes the text
-_LINE = 300
+_LIMIT = 64_800  # with the marker before it, 65,000
+_LINE, _ASKED, _COMMAND = 300, 160, 400
+_GATES = ("**FAILED**", "inconclusive", "passed")
 _INTERRUPTED = 2  # pytest's exit status, also for files that cannot be read
 _GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
 
@@ -74,11 +78,22 @@ def _fails(document: RowsDocument, row: ModelSummary) -> bool:
 
 
 class Changed(NamedTuple):
-    """What a pull request changed: in suites, by file; recorded answers; or why this is not known."""
+    """What a pull request changed: in suites, by file; recorded answers; or why this is not known.
+
+    `loosened` is what makes suites easier to pass, by file.
+    """
 
     suites: Mapping[str, Sequence[str]] = {}
     answers: int = 0
     unknown: str = ""
+    loosened: Mapping[str, Sequence[str]] = {}
+
+
+class Cause(NamedTuple):
+    """What may have broken a case: edits, each with the text before and now; commands to find out."""
+
+    edits: Sequence[tuple[str, str, str]] = ()
+    commands: Sequence[str] = ()
 
 
 _NOTHING = Changed()
@@ -110,23 +125,21 @@ def comment_text(
     *,
     changed: Changed = _NOTHING,
     place: Callable[[str, int], Place] = _as_it_is,
+    cause: Callable[[CaseRow], Cause] = lambda row: Cause(),
     link: str = "",
     problem: str = "",
     note: str = "",
 ) -> str:
     """The comment as Markdown. Whatever models and suites say stands in code spans.
 
-    `place` finds a line of a file in the repository. `link` leads to the report; `problem` is
-    why pytest ended early, and `note` a sentence on what was left out.
+    `place` finds a line of a file in the repository, and `cause` what may have broken a case. `link`
+    leads to the report; `problem` is why pytest ended early, and `note` a sentence on what was left out.
     """
     text = ""
     for most in _MOST:
-        lines = [
-            *_verdict(document, problem, most),
-            *_lists(document, place, most),
-            *_models(document, most),
-        ]
-        lines += [*_changes(changed, most), *([f"\n{note}"] if note else [])]
+        lines = [*_verdict(document, problem, most), *_loosened(document, changed, most)]
+        lines += [*_lists(document, place, cause, most), *_changes(changed, most)]
+        lines += [*_statistics(document, most), *([f"\n{note}"] if note else [])]
         text = "\n".join([*lines, f"\n{'; '.join(_facts(document, link))}"]) + "\n"
         if len(text) <= _LIMIT:
             break
@@ -137,16 +150,46 @@ def _verdict(document: RowsDocument, problem: str, most: int) -> Iterator[str]:
     summary, unread = run_summary(document), document.run.unreadable
     word = summary.verdict.lower() if summary.outcome == "passed" else f"**{loud(summary.verdict)}**"
     yield f"### Tool calling: {word}\n"
-    yield f"{'; '.join(summary.details) or 'the run ended early'}."
-    failed = [gate for gate in document.gates if gate.failed]
-    yield from [""] if failed or unread or problem else []
+    ends = {"failed": "The job fails", "skipped": "Nothing is judged"}.get(summary.outcome)
+    why = "; ".join(summary.details) or "the run ended early"
+    yield f"{ends or 'The job passes'}: {why}."
+    gates = sorted(document.gates, key=lambda gate: _GATES.index(_word_of(gate)))
+    yield from [""] if gates or unread or problem else []
     yield from unreadable_lines(unread, most)
     yield from [_quoted(problem)] if problem and not unread else []
-    yield from (f"- failed gate: {code(gate.message, _LINE)}" for gate in failed)
+    for gate in gates[: 2 * most]:
+        yield f"- gate {_word_of(gate)}: {code(gate.message, _LINE)}"
+    if len(gates) > 2 * most:
+        yield f"- and {counted(len(gates) - 2 * most, 'more gate')}"
 
 
-def _lists(document: RowsDocument, place: Callable[[str, int], Place], most: int) -> Iterator[str]:
-    """The cases that decide, each once."""
+def _word_of(gate: Gate) -> str:
+    return "**FAILED**" if gate.failed else gate.verdict
+
+
+def _loosened(document: RowsDocument, changed: Changed, most: int) -> Iterator[str]:
+    """What makes it easier to pass than before the pull request."""
+    found = document.baseline
+    old = found.old.gates if found else ()
+    lines = [
+        f"- {code(text, _LINE)}" for text in loosened_gates(old, document.gates, document.unchanged)
+    ]
+    for file, texts in changed.loosened.items():
+        lines.append(f"- {code(file)}: {first_few([code(text, _LINE) for text in texts], most)}")
+    if lines:
+        yield "\n**Loosened by this pull request** (reported, not judged)\n"
+        yield from lines[: 2 * most]
+    if len(lines) > 2 * most:
+        yield f"- and {len(lines) - 2 * most} more"
+
+
+def _lists(
+    document: RowsDocument,
+    place: Callable[[str, int], Place],
+    cause: Callable[[CaseRow], Cause],
+    most: int,
+) -> Iterator[str]:
+    """The cases that decide, each once; newly broken ones with what may have broken them."""
     several = len(_evaluated(document)) > 1
     found = listed_cases(document, lambda row: not row.was_expected)
     for group, listed in groupby(found, lambda case: case.group):
@@ -155,8 +198,32 @@ def _lists(document: RowsDocument, place: Callable[[str, int], Place], most: int
         for case in cases[:most]:
             where = place(case.row.file, case.row.line)
             yield case_entry(case, on_model=several, place=where.text, address=where.address)
+            if case.group in ("forbidden", "newly broken"):
+                yield from _cause(case.row, cause(case.row), most)
         if len(cases) > most:
             yield f"- and {len(cases) - most} more"
+
+
+def _cause(row: CaseRow, found: Cause, most: int) -> Iterator[str]:
+    if row.asked:
+        yield f"    - asks: {code(row.asked, _ASKED)}"
+    for what, old, new in found.edits[:most]:
+        yield f"    - {code(what)}" + (
+            f": {code(old, _LINE)} -> {code(new, _LINE)}" if old or new else ""
+        )
+    if len(found.edits) > most:
+        yield f"    - and {counted(len(found.edits) - most, 'more edit')}"
+    if found.commands:
+        yield f"    - try: {', or '.join(code(each, _COMMAND) for each in found.commands)}"
+
+
+def _statistics(document: RowsDocument, most: int) -> Iterator[str]:
+    """The models in figures, and compared, folded."""
+    lines = [*_models(document, most)]
+    if lines:
+        yield "\n<details><summary>Statistics</summary>"
+        yield from lines
+        yield "\n</details>"
 
 
 def _models(document: RowsDocument, most: int) -> Iterator[str]:

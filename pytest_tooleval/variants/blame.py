@@ -5,6 +5,7 @@ Each change is reverted alone, then in pairs.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
@@ -15,12 +16,13 @@ from ..checkout.git import git_output
 from ..errors import ConfigError, ToolevalError
 from ..record.identity import Identity, shared_names
 from ..record.results import CaseRow
+from ..suite.case import TestCase
 from ..suite.discovery import SUITE_ENDING
 from ..suite.load import load_suite
 from ..suite.model import Suite
 from ..text import counted, first_few
 from .builtin import AGAIN
-from .revisions import EVERYTHING, NAMESPACE, PROMPT, parts_of, read_at
+from .revisions import EVERYTHING, NAMESPACE, PROMPT, parts_of, read_at, tools_in
 
 # The significance level for a difference between pass rates; see docs/guides/blame.md.
 _ALPHA = 0.05
@@ -212,6 +214,33 @@ def _one(part: str) -> str:
 def _names(cases: Collection[Identity]) -> dict[Identity, str]:
     shared, several = shared_names(cases), len({case.model for case in cases}) > 1
     return {case: case.case_name(shared) + (f" on {case.model}" if several else "") for case in cases}
+
+
+class Edit(NamedTuple):
+    """A change to what a case offers: its text before and now, if both have one."""
+
+    what: str
+    old: str
+    new: str
+
+
+def edits_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[Edit]:
+    """The changes since an earlier version of a suite to the tools and the prompt of a case."""
+    for part in parts_of(case, suite, earlier):
+        old, new = (_text_of(part, case, each) for each in (earlier, suite))
+        yield Edit(part_text(part), old, new)
+
+
+def _text_of(part: str, case: TestCase, suite: Suite) -> str:
+    """The text of a changed part in a version of a suite."""
+    if part == PROMPT:
+        return suite.system_prompt or ""
+    if part.endswith(NAMESPACE):
+        return suite.namespaces.get(part.removesuffix(NAMESPACE), "")
+    name, _, field = part.rpartition(".")
+    tool = next((each for each in tools_in(case, suite) if each.name == name), None)
+    value = tool.definition_wire.get(field) if tool else None
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
 
 
 def changed_suites(revision: str, root: Path) -> dict[str, list[str]]:

@@ -62,7 +62,7 @@ def parts_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[str]:
     """Yield the changes to what a case offers since an earlier version of its suite, for `undo`."""
     if suite.system_prompt != earlier.system_prompt:
         yield PROMPT
-    before = {tool.name: tool for tool in _tools_of(case, earlier)}
+    before = {tool.name: tool for tool in tools_in(case, earlier)}
     now = {tool.name: tool for tool in (suite.tools if case.tools is None else case.tools)}
     used = {tool.namespace for tool in (*before.values(), *now.values())}
     for space, text in suite.namespaces.items():
@@ -101,7 +101,7 @@ def read_at(revision: str, file: Path) -> Suite | None:
         raise ConfigError(f"{file.name} cannot be read as of {revision}: {error}") from None
 
 
-def _tools_of(case: TestCase, earlier: Suite) -> list[Tool]:
+def tools_in(case: TestCase, earlier: Suite) -> list[Tool]:
     """Return the earlier tools of a case, its own if it has any."""
     if case.tools is None:
         return earlier.tools
@@ -115,13 +115,13 @@ def _is_replaced(old: Tool, new: Tool) -> bool:
 
 
 def _as_of(case: ResolvedCase, suite: Suite, earlier: Suite) -> ResolvedCase | None:
-    tools = _tools_of(suite.case(case.id), earlier)
+    tools = tools_in(suite.case(case.id), earlier)
     return _with(case, suite, tools, earlier.namespaces, earlier.system_prompt)
 
 
 def _without(changed: set[str], case: ResolvedCase, suite: Suite, earlier: Suite) -> ResolvedCase | None:
     """Return the case with these changes reverted."""
-    before = {tool.name: tool for tool in _tools_of(suite.case(case.id), earlier)}
+    before = {tool.name: tool for tool in tools_in(suite.case(case.id), earlier)}
     now = {tool.name: tool for tool in case.tools}
     tools = [_undone(tool, before.get(tool.name), changed) for tool in case.tools]
     tools += [tool for name, tool in before.items() if name in changed and name not in now]

@@ -378,7 +378,8 @@ def _asked(cases: Sequence[CaseRow]) -> dict[str, set[str]]:
 
 def _about(side: Side) -> ComparedRun:
     run = side.run
-    return ComparedRun(side.name, run.id, run.started, run.git, run.scoring_version)
+    gates = tuple(side.gates)
+    return ComparedRun(side.name, run.id, run.started, run.git, run.scoring_version, gates)
 
 
 def _changes(models: Sequence[_Model]) -> ComparedCases:

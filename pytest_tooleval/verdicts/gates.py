@@ -10,12 +10,13 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..figures import TOLERANCE, amount_text, given_text, limit_text, most_text, score_text
+from ..record.comparison import ComparedModel, Comparison
 from ..record.gates import Gate, Verdict
 from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import counted
 from .planning import more_cases, more_trials
-from .rules import COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, value_of
+from .rules import BROKEN, COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, value_of
 from .statistics import clusters_of, mean_over
 from .words import strict_text
 
@@ -44,8 +45,11 @@ def decide_gates(
     *,
     strict: bool = False,
     collected: Mapping[str, int] = MappingProxyType({}),
+    comparison: Comparison | None = None,
 ) -> list[Gate]:
     """Judge all gates of a run, for which `collected` cases of each model were there to select.
+
+    `comparison` is that with the baseline, which a gate of newly broken cases needs.
 
     With `confidence` (0 to 1), a gate passes if the lower end of the interval reaches the value, and
     fails if the upper end is below it; otherwise it is inconclusive, which fails the run if `strict`.
@@ -54,7 +58,10 @@ def decide_gates(
     """
     evaluated = [case for case in cases if case.model and case.outcome != "skipped"]
     allowed = _allowed_errors(evaluated, rules)
-    rows = [row for rule in rules for row in _judge(rule, evaluated, allowed, confidence, collected)]
+    models = {model.new: model for model in comparison.models} if comparison else {}
+    rows = [
+        row for rule in rules for row in _judge(rule, evaluated, allowed, confidence, collected, models)
+    ]
     for place, row in enumerate(rows):
         if row.verdict == "inconclusive":
             end = strict_text(strict)
@@ -88,6 +95,7 @@ def _judge(
     allowed: Collection[str],
     confidence: float | None,
     collected: Mapping[str, int],
+    compared: Mapping[str, ComparedModel],
 ) -> list[Gate]:
     groups = groups_of(rule, cases)
     if not groups:
@@ -104,7 +112,11 @@ def _judge(
         # The file distinguishes suites of the same name.
         group += f" ({file})" if file is not None and name in shared else ""
         total = collected.get(model, 0) if rule.scope is MODEL else 0
-        found = _judge_group(rule, rows, allowed, confidence, total)
+        found = (
+            _judge_broken(rule, rows, compared.get(model))
+            if rule.metric == BROKEN
+            else _judge_group(rule, rows, allowed, confidence, total)
+        )
         needed = _most_errors(rule, len(rows)) if rule.metric in COUNTS else rule.needed
         gates.append(_gate(rule, found, needed, model, name, group))
     return gates
@@ -223,6 +235,15 @@ def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) ->
         cases=len(cases),
         errors=_errors(cases),
     )
+
+
+def _judge_broken(rule: Rule, cases: Sequence[CaseRow], compared: ComparedModel | None) -> _Found:
+    """Judge the number of newly broken cases; without a comparable baseline, it is unknown."""
+    if compared is None or not compared.cases:
+        return _Found("inconclusive", "no baseline with comparable cases", errors=_errors(cases))
+    broken = {case.of_case for case in compared.newly_broken}
+    count = sum(case.identity.of_case in broken for case in cases)
+    return _judge_count(rule, cases, count, "newly broken")
 
 
 def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Found:

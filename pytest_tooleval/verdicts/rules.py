@@ -52,7 +52,9 @@ PASS_RATE = "pass_rate"
 ERRORS = "errors"
 # Cases in which a call was written as text, recovered or lost.
 RECOVERED = "recovered"
-COUNTS = (ERRORS, RECOVERED)
+# Cases that passed every trial in the baseline, and pass none now.
+BROKEN = "broken"
+COUNTS = (ERRORS, RECOVERED, BROKEN)
 RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
 _SCOPED = f"scopes are {', '.join(SCOPES)}, with a name or without (each of them)"
 _UNDER = (
@@ -61,7 +63,7 @@ _UNDER = (
 )
 _OVER = (
     "expected [SCOPE:]NAME=VALUE, such as cost_usd=0.01, errors=2%, errors=3 or suite:latency_s=5; "
-    f"names are {', '.join((*AMOUNTS, *RATES, RECOVERED))} and {ERRORS}; {_SCOPED}"
+    f"names are {', '.join((*AMOUNTS, *RATES, RECOVERED, BROKEN))} and {ERRORS}; {_SCOPED}"
 )
 
 
@@ -71,7 +73,7 @@ class Rule:
 
     `name` restricts it to one of these. The mean of `metric` must reach `needed`: a scored metric,
     `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, the metric is one of
-    `AMOUNTS` or `RATES`, `errors` or `recovered`, and must not exceed `needed`; `share` means a share of
+    `AMOUNTS`, `RATES` or `COUNTS`, and must not exceed `needed`; `share` means a share of
     the cases.
     """
 

@@ -65,7 +65,7 @@ def decide(
         uncompared = str(error)
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    gates = judge_gates(cases, judging, run.collected)
+    gates = judge_gates(cases, judging, run.collected, comparison)
     findings = list(_findings(gates, comparison, problem, misnamed))
     return RunVerdict(gates, comparison, uncompared, findings)
 
@@ -107,7 +107,10 @@ def is_apart(gates: Gates, case: CaseRow) -> bool:
 
 
 def judge_gates(
-    cases: Sequence[CaseRow], judging: Judging, collected: Mapping[str, int] = MappingProxyType({})
+    cases: Sequence[CaseRow],
+    judging: Judging,
+    collected: Mapping[str, int] = MappingProxyType({}),
+    comparison: Comparison | None = None,
 ) -> list[Gate]:
     """Judge all gates. The ini file's gates do not apply to a run without cases."""
     gates = judging.gates
@@ -120,7 +123,9 @@ def judge_gates(
         evaluated = [case for case in cases if case.outcome != "skipped"]
         rules = tuple(rule for rule in rules if any(map(rule.keys, evaluated)))
     strict, confidence = judging.strict, gates.confidence
-    return decide_gates(cases, rules, confidence, strict=strict, collected=collected)
+    return decide_gates(
+        cases, rules, confidence, strict=strict, collected=collected, comparison=comparison
+    )
 
 
 def foresee(cases: Sequence[CaseRow], judging: Judging) -> list[str]:

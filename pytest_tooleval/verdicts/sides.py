@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import SuiteError, ToolevalError
+from ..record.gates import Gate
 from ..record.results import CaseResult, CaseRow
 from ..record.run import Run
 
@@ -34,6 +35,7 @@ class Side(NamedTuple):
     cases: Sequence[CaseRow]
     whole: Callable[[], Sequence[CaseResult]] | None = None
     suites: FindSuite | None = None
+    gates: Sequence[Gate] = ()
 
     def answers(self, holding: Collection[tuple[str, str]]) -> bool:
         """True if a case in one of these files on its model, given as pairs, has an answer."""

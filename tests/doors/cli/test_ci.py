@@ -31,7 +31,7 @@ def body(text: str) -> str:
 @pytest.mark.nightly
 def test_a_first_run_has_no_baseline(job: Job) -> None:
     assert job.run() == 1
-    assert body(job.comment).startswith("### Tool calling: **FAILED**\n\n1 of 2 results failed.\n")
+    assert body(job.comment).startswith("### Tool calling: **FAILED**\n\nThe job fails: 1 of 2")
     assert "not compared, as there is no baseline" in job.comment
     assert "[report](https://github.com/me/project/actions/runs/1/artifacts/2)" in job.comment
     (status,) = job.github.statuses

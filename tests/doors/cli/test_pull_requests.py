@@ -395,3 +395,37 @@ def test_a_merged_results_pipeline_has_the_comment_of_its_branch(job: Job) -> No
         assert job.step("comment", **given) == 0
         assert job.output == "commented on #7\n"
     assert [each["commit"] for each in job.github.statuses] == [job.github.head]
+
+
+@pytest.mark.nightly
+def test_what_a_pull_request_loosens_removes_and_breaks_comes_first(job: Job) -> None:
+    shared: dict[str, Any] = {"HISTORY": str(job.folder.parent / "shared"), "BASELINE": "auto"}
+    gate = "--tooleval-fail-under={}\n--tooleval-fail-over=broken=0"
+    job.git("checkout", "-q", "main")
+    assert job.step("run", event="push", **shared, OPTIONS=gate.format(0.9)) == 1
+    job.git("checkout", "-q", "-B", "feature")
+    written = json.loads((job.folder / "weather.tooleval.json").read_text())
+    written["tools"][0]["function"]["description"] = "The new text of the tool."
+    written["thresholds"] = {"overall": 0.9}
+    written["test_cases"] = [case for case in written["test_cases"] if case["id"] != "Oslo"]
+    commit(job, "weather.tooleval.json", json.dumps(written))
+    job.answers(Paris="Rome")
+    (job.folder / "agent.py").write_text((job.folder / "agent.py").read_text() + "# asked again\n")
+    variables = merged(job)
+    assert job.run(**shared, **variables, OPTIONS=gate.format(0.5)) == 1
+    parts = [
+        "### Tool calling: **FAILED**\n\nThe job fails: ",
+        "- gate **FAILED**: `pass_rate of agent: 0.00 < 0.50, over 1 case`\n",
+        "- gate **FAILED**: `broken of agent: 1 of 1 case newly broken, 0 allowed`\n",
+        "**Loosened by this pull request** (reported, not judged)\n\n",
+        "- `gate loosened: pass_rate of agent, at least 0.9; now 0.5`\n",
+        "- `weather.tooleval.json`: `threshold of overall 1 -> 0.9: Paris`, `removed: Oslo`\n",
+        "**Newly broken (1)**\n\n- `Paris`",
+        "    - asks: `Weather in Paris?`\n",
+        "-> `The new text of the tool.`\n",
+        "    - try: `pytest weather.tooleval.json::Paris --tooleval-model=agent`, or `tooleval blame ",
+        "<details><summary>Statistics</summary>",
+    ]
+    places = [job.comment.find(part) for part in parts]
+    assert -1 not in places, job.comment
+    assert places == sorted(places)

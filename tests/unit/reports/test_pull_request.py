@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from msgspec import structs
 
-from pytest_tooleval.reports.pull_request import Changed, Place, comment_text, headline
+from pytest_tooleval.reports.pull_request import Cause, Changed, Place, comment_text, headline
 
 from .samples import comparison, document, gate, hostile, row, trial
 from .test_markdown import outside_code
@@ -47,16 +47,18 @@ def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
         text.index(part)
         for part in (
             "### Tool calling: **FAILED**",
-            "\n- failed gate: `overall of gpt-4o: 0.80 < 0.90`\n",
+            "\nThe job fails: ",
+            "\n- gate **FAILED**: `overall of gpt-4o: 0.80 < 0.90`\n",
             f"\n**Forbidden calls (1)**\n\n- `bonn`, counted by a failed gate: `{called}` "
             "([`weather.tooleval.json:21`](https://forge.example/weather.tooleval.json#L21))\n",
             "\n**Failed (12)**\n\n- `c0`: `overall 0.60 < 1.00 (wrong value)` ([`weather",
             "\n- and 2 more\n",
             "\n**Without an answer (1)**\n\n- `oslo`: `no connection` (",
-            "\n| model | pass rate | passed |",
-            "\n| `gpt-4o` | ",
             "\n**Changed by this pull request**\n\n- `weather.tooleval.json`: `the new description of "
             "get_weather`, `1 case removed: rome`\n- 31 recorded answers\n",
+            "\n<details><summary>Statistics</summary>\n",
+            "\n| model | pass rate | passed |",
+            "\n| `gpt-4o` | ",
             "\nA note.\n",
             "\nnot compared, as there is no baseline; cost `$0`, took 12.5 s; [report](https://ci.example/1)",
         )
@@ -67,14 +69,16 @@ def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
 
 def test_what_the_baseline_shows_comes_first() -> None:
     found = document(FAILED, PASSED, row("failed", trial(0, 0.0), case="oslo"), baseline=comparison())
-    text = comment_text(found, changed=Changed(unknown="fetch it"))
+    cause = Cause([("the new description of f", "old", "new")], ["pytest a", "tooleval blame b"])
+    text = comment_text(found, changed=Changed(unknown="fetch it"), cause=lambda row: cause)
     places = [
         text.index(part)
         for part in (
             "**Newly broken (1)**\n\n- `paris`, `5/5 -> 0/5`: `overall 0.60 < 1.00 (wrong value)`",
-            "**Failed (1)**\n\n- `oslo`",
-            "- `gpt-4o`: `worse than main.json: paris newly broken (p = 0.020)`",
+            "    - `the new description of f`: `old` -> `new`\n",
+            "    - try: `pytest a`, or `tooleval blame b`\n",
             "**Changed by this pull request**\n\n- not known: fetch it",
+            "- `gpt-4o`: `worse than main.json: paris newly broken (p = 0.020)`",
             "compared with `main.json`, commit `0123456789`, of 2026-11-21; ",
         )
     ]
@@ -93,7 +97,7 @@ def test_a_long_comment_has_shorter_lists() -> None:
     text = comment_text(document(*cases), changed=Changed(suites), place=place)
     assert "- and 17 more\n" in text
     assert "- and 17 more suites\n" in text
-    assert len(text) < 65_536
+    assert len(text) < 64_900
 
 
 @given(hostile)

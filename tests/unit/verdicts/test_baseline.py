@@ -129,6 +129,7 @@ def test_the_comparison_is_what_a_document_holds() -> None:
         "started": "2026-11-22T10:15:30+00:00",
         "git": None,
         "scoring_version": 1,
+        "gates": [],
     }
     assert list(comparison["models"][0]) == [
         *("old", "new", "cases", "verdict", "more_trials", "trials_in_both", "metrics"),

@@ -11,8 +11,11 @@ from builders import result_of
 
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseRow, Outcome, TrialError, TrialResult
+from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.gates import decide_gates
 from pytest_tooleval.verdicts.rules import read_rule
+from pytest_tooleval.verdicts.sides import Side
+from unit.history.runs import run_of
 
 _number = count()
 _NO_ANSWER = TrialResult(error=TrialError("timeout", "no answer"))
@@ -229,3 +232,29 @@ def test_errors_are_allowed_where_a_gate_allows_them() -> None:
     }
     (share,) = judged([*BROKEN, case(0.6)], "over errors=30%")
     assert (share.needed, share.value, share.cases, share.errors) == (1, 1, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "needed", "expected"),
+    [
+        # One trial, and five: the tests are too weak, but a team can rule it out.
+        (["P", "P"], ["FFFFF", "PPPPP"], "0", "failed 1 of 2 cases newly broken, 0 allowed"),
+        (["P", "P"], ["FFFFF", "PPPPP"], "1", "passed 1 of 2 cases newly broken, 1 allowed"),
+        (["P", "F"], ["PFFFF", "FFFFF"], "0", "passed 0 of 2 cases newly broken, 0 allowed"),
+        ([], ["FFFFF"], "0", "inconclusive no baseline with comparable cases"),
+    ],
+)
+def test_newly_broken_cases(before: list[str], now: list[str], needed: str, expected: str) -> None:
+    def rows(trials: list[str]) -> list[CaseRow]:
+        return [
+            case(1.0 if "F" not in each else 0.6, each, case=f"n{number}", content=f"{number}")
+            for number, each in enumerate(trials)
+        ]
+
+    old, new = rows(before), rows(now)
+    found = compare(Side("old", run_of(), old), Side("new", run_of(), new)) if old else None
+    rule = read_rule(f"broken={needed}", over=True)
+    (gate,) = decide_gates(new, [rule], comparison=found)
+    message = gate.message.removeprefix("broken of agent: ")
+    assert f"{gate.verdict} {message}".startswith(expected)
+    assert gate.failed == (gate.verdict == "failed")
