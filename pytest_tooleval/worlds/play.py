@@ -56,6 +56,9 @@ class Worker:
         self._jobs.put(None)
 
 
+# Workers whose worlds are closed, as starting a thread takes longer than most plays.
+_idle: list[Worker] = []
+
 _Place = tuple[int, int]  # the turn and the call, from 0
 
 
@@ -144,11 +147,14 @@ def _answers(world: World, turn: Calls, indexes: Sequence[int]) -> list[str] | i
 
 
 def bounded(world: World, function: Callable[[], _T]) -> _T:
-    """Run a function on a world in its own thread. Raises WorldError if it takes too long."""
-    worker = Worker()
-    started = time.monotonic()
+    """Run a function on a world in a thread of its own. Raises WorldError if it takes too long."""
     try:
-        future = worker.submit(function)
+        worker = _idle.pop()
+    except IndexError:
+        worker = Worker()
+    started = time.monotonic()
+    future = worker.submit(function)
+    try:
         # Wait in steps, as each call that the world begins restarts the clock.
         while not concurrent.futures.wait([future], TIME_LIMIT_S / _STEPS).done:
             limit = time_limit(made=world.begun is not None)
@@ -158,7 +164,10 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
     except WorldError as error:
         raise WorldError(world.with_printed(error)) from None
     finally:
-        worker.close()
+        if future.done():
+            _idle.append(worker)
+        else:
+            worker.close()
 
 
 def look(spec: WorldSpec, function: Callable[[World], _T]) -> _T:
