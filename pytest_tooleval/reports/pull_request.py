@@ -23,6 +23,7 @@ from .notes import spent_text
 # Entries of each list; fewer where the comment would be too long.
 _MOST = (10, 3, 1)
 _LIMIT = 64_800  # with the marker before it, 65,000
+_CUT = "\n\nThe rest is too long for a comment; see the report.\n"
 _LINE, _ASKED, _COMMAND = 300, 160, 400
 _GATES = ("**FAILED**", "inconclusive", "passed")
 _INTERRUPTED = 2  # pytest's exit status, also for files that cannot be read
@@ -142,8 +143,9 @@ def comment_text(
         lines += [*_statistics(document, most), *([f"\n{note}"] if note else [])]
         text = "\n".join([*lines, f"\n{'; '.join(_facts(document, link))}"]) + "\n"
         if len(text) <= _LIMIT:
-            break
-    return text
+            return text
+    # Hundreds of models have a row each in the statistics, however short the lists.
+    return text[: _LIMIT - len(_CUT)].rpartition("\n")[0] + _CUT
 
 
 def _verdict(document: RowsDocument, problem: str, most: int) -> Iterator[str]:

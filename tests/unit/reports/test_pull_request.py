@@ -67,6 +67,16 @@ def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
     assert "`c10`" not in text
 
 
+def test_a_comment_on_many_models_is_cut_at_a_line() -> None:
+    text = comment_text(
+        document(*(row("passed", trial(), model="m" * 200 + str(n)) for n in range(900)))
+    )
+    assert 60_000 < len(text) <= 64_800
+    last, _, cut = text.splitlines()[-3:]
+    assert last.endswith("|")
+    assert cut == "The rest is too long for a comment; see the report."
+
+
 def test_what_the_baseline_shows_comes_first() -> None:
     found = document(FAILED, PASSED, row("failed", trial(0, 0.0), case="oslo"), baseline=comparison())
     cause = Cause([("the new description of f", "old", "new")], ["pytest a", "tooleval blame b"])
