@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from ..figures import TOLERANCE, given_text
 from ..record.gates import Gate
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
-from ..suite.case import TestCase
-from ..suite.model import Suite
-from ..suite.resolved import resolve
 from ..text import first_few
 from .rules import COUNTS, SCOPES
+
+if TYPE_CHECKING:
+    from ..suite.case import TestCase
+    from ..suite.model import Suite
 
 
 def loosened_gates(old: Sequence[Gate], new: Sequence[Gate], cases: Sequence[CaseRow]) -> Iterator[str]:
@@ -61,6 +63,8 @@ def loosened_cases(suite: Suite, earlier: Suite) -> Iterator[str]:
 
 
 def _of_case(suite: Suite, case: TestCase, earlier: Suite, before: TestCase) -> Iterator[str]:
+    from ..suite.resolved import resolve
+
     for word in ("skip", "xfail"):
         if getattr(case, word) and not getattr(before, word):
             yield f"new {word}"
