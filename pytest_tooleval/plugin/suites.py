@@ -56,6 +56,8 @@ class SuiteWarnings:
             asking.transcripts is None and not any(spec.is_agent for spec in asking.models),
         )
         self._problems: dict[Path, list[Problem]] = {}
+        # The indexes of cases whose calls no model's item has played yet, by their ids.
+        self._unplayed: dict[Path, dict[str | None, int]] = {}
         self._said: set[tuple[Path, str]] = set()
 
     def before(self, path: Path, suite: Suite, id: str) -> None:
@@ -63,11 +65,16 @@ class SuiteWarnings:
         problems = self._problems.get(path)
         if problems is None:
             problems = self._problems[path] = _problems(path, suite, self._about)
+            self._unplayed[path] = {case.id: index for index, case in enumerate(suite.test_cases)}
         own = next((each for each in problems if _concerns(each, suite, id)), None)
         if own is not None:
             self._problems[path] = []
             _warn_of(path, own, id, len(problems) - 1)
-        found = [each for each in _rehearsed(path, suite, id) if (path, each.message) not in self._said]
+        index = self._unplayed[path].pop(id, None)
+        if index is None:
+            return
+        played = _rehearsed(path, suite, index)
+        found = [each for each in played if (path, each.message) not in self._said]
         self._said |= {(path, each.message) for each in found}
         if found:
             _warn_of(path, found[0], id, len(found) - 1)
@@ -98,16 +105,15 @@ def _problems(path: Path, suite: Suite, about: _About) -> list[Problem]:
     return lint_suite(suite, _document(path), **given)
 
 
-def _rehearsed(path: Path, suite: Suite, id: str) -> list[Problem]:
+def _rehearsed(path: Path, suite: Suite, index: int) -> list[Problem]:
     from ..scoring.half_work import unnoticed_calls
     from ..scoring.rehearsal import rehearse
 
-    cases = [index for index, case in enumerate(suite.test_cases) if case.id == id]
-    found = [*rehearse(suite, cases), *unnoticed_calls(suite, cases)]
+    found = [*rehearse(suite, [index]), *unnoticed_calls(suite, [index])]
     if not found:
         return []
     document = _document(path)
-    document.places = [suite.place_of(index) for index in range(len(suite.test_cases))]
+    document.places = [suite.place_of(each) for each in range(len(suite.test_cases))]
     return document.problems(found, limit=None)
 
 
