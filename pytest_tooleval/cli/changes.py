@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..checkout.ci import CiJob
-from ..checkout.git import fetched, file_at, git_output, line_as_of, parents_of_head
+from ..checkout.git import fetched, file_at, git_output, line_as_of, parents_of_head, path_within
 from ..errors import ToolevalError
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
@@ -32,6 +32,7 @@ class Checkout:
     root: Path
     within: str
     files: Collection[str]  # of the run's suites, relative to the root
+    _read: dict[str, tuple[Suite, Suite] | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: RowsDocument, job: CiJob | None) -> Checkout:
@@ -41,12 +42,12 @@ class Checkout:
         top = git_output(Path(), "rev-parse", "--show-toplevel")
         files = {row.file for row in document.cases} | {each.file for each in document.run.unreadable}
         if within is None or top is None:
-            return cls(job, Path(), git_output(Path(), "rev-parse", "--show-prefix") or "", files)
+            return cls(job, Path(), path_within(Path()) or "", files)
         return cls(job, Path(top, within), within, files)
 
     def path_of(self, file: str) -> str:
         """A file's path in the repository."""
-        return f"{self.within.rstrip('/')}/{file}" if self.within else file
+        return f"{self.within}/{file}" if self.within else file
 
     def place(self, file: str, line: int) -> Place:
         """A line of a file in the head of the pull request, and where the forge shows it."""
@@ -112,14 +113,9 @@ class Checkout:
 
     def _versions(self, file: str, base: str) -> tuple[Suite, Suite] | None:
         """A suite now and as of the base; None if it is new, or one of them cannot be read."""
-        from ..suite.load import load_suite
-        from ..variants.revisions import read_at
-
-        try:
-            earlier = read_at(base, self.root / file)
-            return None if earlier is None else (load_suite(self.root / file, metrics=None), earlier)
-        except ToolevalError:
-            return None
+        if file not in self._read:
+            self._read[file] = _versions(self.root / file, base)
+        return self._read[file]
 
     def cause(self, row: CaseRow) -> Cause:
         """The edits of this pull request that a case can see, and commands to reproduce its failure."""
@@ -138,6 +134,17 @@ class Checkout:
             commands.append(shlex.join(["tooleval", "blame", base[:10], *given]))
         go = f"cd {shlex.quote(self.within)} && " if self.within else ""
         return Cause(edits, [go + command for command in commands])
+
+
+def _versions(file: Path, base: str) -> tuple[Suite, Suite] | None:
+    from ..suite.load import load_suite
+    from ..variants.revisions import read_at
+
+    try:
+        earlier = read_at(base, file)
+        return None if earlier is None else (load_suite(file, metrics=None), earlier)
+    except ToolevalError:
+        return None
 
 
 def _changed_answers(folder: Path, base: str) -> int:
