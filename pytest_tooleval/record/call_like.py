@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ..text import json_text
-from .calls import ToolCall
+from .calls import ToolCall, native_calls
 from .names import NO_TOOLS, KnownTools
 from .unread import Unread
 from .untrusted import as_mapping, as_text, objects_in
@@ -147,11 +147,7 @@ def calls_of(message: Mapping[str, Any]) -> list[ToolCall]:
     """Return the calls in the fields of a reply that the chat API has for them, each once."""
     if message.get("role", "assistant") != "assistant":
         return []
-    raw = message.get("tool_calls")
-    calls = [ToolCall.coerce(call) for call in objects_in([raw] if isinstance(raw, dict) else raw)]
-    function = message.get("function_call")  # the older field, perhaps for the same call
-    old = ToolCall.coerce({"function": function}) if isinstance(function, Mapping) else None
-    return calls if old is None or any(map(old.is_same, calls)) else [*calls, old]
+    return [ToolCall.coerce(call) for call in objects_in(native_calls(message))]
 
 
 def is_call_like(item: Mapping[str, Any], offered: KnownTools) -> bool:

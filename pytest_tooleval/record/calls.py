@@ -135,6 +135,19 @@ def _folded(name: str) -> str:
     return name.strip().casefold()
 
 
+def native_calls(message: Mapping[str, Any]) -> list[object]:
+    """Return the calls in the chat API's fields of a reply, as they stand there, each once."""
+    raw = message.get("tool_calls")
+    calls = list(raw) if isinstance(raw, (list, tuple)) else [raw] if raw else []
+    function = message.get("function_call")  # the older field, perhaps for the same call
+    if not function:
+        return calls
+    old = {"function": function} if isinstance(function, Mapping) else function
+    made = [ToolCall.coerce(call) for call in (old, *calls) if isinstance(call, Mapping)]
+    is_known = isinstance(old, Mapping) and any(map(made[0].is_same, made[1:]))
+    return calls if is_known else [*calls, old]
+
+
 def own_calls(calls: Iterable[ToolCall], offered: Container[str]) -> list[ToolCall]:
     """Return the calls, except those to unoffered tools that the provider ran itself."""
     return [call for call in calls if not call.hosted or call.name in offered]

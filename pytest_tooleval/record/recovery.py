@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from .calls import ToolCall
+from .calls import ToolCall, native_calls
 from .dialects import DIALECTS, options_for
 from .dialects.dialect import DECODER, Broken, Cursor, Dialect, NotACall, Written
 from .dialects.json_calls import calls_in_json, read_values
@@ -87,7 +87,7 @@ def read_calls(
 
     `cut_off`: the answer ended early, so that empty arguments may have lost their text.
     """
-    native = [_native(call, offered, cut_off) for call in _native_calls(message)]
+    native = [_native(call, offered, cut_off) for call in native_calls(message)]
     repaired = [repair_call(call, offered) or call for call in native]
     found = _in_text(text, offered) if offered.in_text else _Text()
     written = [_made(call, offered) for call in found.calls]
@@ -120,18 +120,6 @@ def of_server(reading: Reading, text: str, error: str) -> Reading:
 def prose_of(text: str, offered: KnownTools) -> str:
     """Return a text without the calls in it."""
     return _in_text(text, offered).prose.strip()
-
-
-def _native_calls(message: Mapping[str, Any]) -> list[object]:
-    raw = message.get("tool_calls")
-    calls = list(raw) if isinstance(raw, (list, tuple)) else [raw] if raw else []
-    function = message.get("function_call")  # the chat API's older field
-    if not function:
-        return calls
-    old = {"function": function} if isinstance(function, Mapping) else function
-    made = [ToolCall.coerce(call) for call in (old, *calls) if isinstance(call, Mapping)]
-    is_known = isinstance(old, Mapping) and any(map(made[0].is_same, made[1:]))
-    return calls if is_known else [*calls, old]
 
 
 def _native(call: object, offered: KnownTools, cut_off: bool) -> ToolCall:
