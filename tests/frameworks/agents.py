@@ -322,9 +322,8 @@ ask.__name__ = "get_weather"
 asking = agent.clone(update={"tools": [find_station, ask]})
 """,
 }
-# Agents that go on after an error of get_weather, as their users let them, and refuse Atlantis.
-ENDINGS = {
-    "openai_agents": """
+# A guard, and an MCP server with get_weather, of the OpenAI Agents SDK.
+_NO_ATLANTIS = """
 from agents import ToolGuardrailFunctionOutput as Output
 from agents import tool_input_guardrail
 
@@ -333,39 +332,10 @@ def check(data):
     if "Atlantis" in data.context.tool_arguments:
         return Output.reject_content("no such city")
     return Output.allow()
-
-asking = agent.clone(tools=[
-    function_tool(find_station), function_tool(get_weather, tool_input_guardrails=[check])
-])
-""",
-    "openai_agents: a text of its own": """
-from agents import ToolGuardrailFunctionOutput as Output
-from agents import tool_input_guardrail
-
-@tool_input_guardrail
-def check(data):
-    if "Atlantis" in data.context.tool_arguments:
-        return Output.reject_content("no such city")
-    return Output.allow()
-
-weather = function_tool(
-    get_weather,
-    tool_input_guardrails=[check],
-    failure_error_function=lambda context, error: "It will be fine.",
-)
-asking = agent.clone(tools=[function_tool(find_station), weather])
-""",
-    "openai_agents: MCP": """
-from agents import ToolGuardrailFunctionOutput as Output
-from agents import tool_input_guardrail
+"""
+_SERVER = """
 from agents.mcp import MCPServer
 from mcp import types
-
-@tool_input_guardrail
-def check(data):
-    if "Atlantis" in data.context.tool_arguments:
-        return Output.reject_content("no such city")
-    return Output.allow()
 
 class Server(MCPServer):
     name = "weather"
@@ -383,7 +353,28 @@ class Server(MCPServer):
             text, is_error = f"{type(error).__name__}: {error}", True
         content = types.TextContent(type="text", text=text)
         return types.CallToolResult(content=[content], is_error=is_error)
+"""
 
+# Agents that go on after an error of get_weather, as their users let them, and refuse Atlantis.
+ENDINGS = {
+    "openai_agents": _NO_ATLANTIS
+    + """
+asking = agent.clone(tools=[
+    function_tool(find_station), function_tool(get_weather, tool_input_guardrails=[check])
+])
+""",
+    "openai_agents: a text of its own": _NO_ATLANTIS
+    + """
+weather = function_tool(
+    get_weather,
+    tool_input_guardrails=[check],
+    failure_error_function=lambda context, error: "It will be fine.",
+)
+asking = agent.clone(tools=[function_tool(find_station), weather])
+""",
+    "openai_agents: MCP": _NO_ATLANTIS
+    + _SERVER
+    + """
 server = Server(tool_input_guardrails=[check])
 asking = agent.clone(tools=[function_tool(find_station)], mcp_servers=[server])
 """,
@@ -547,23 +538,8 @@ agent = Agent(name="outer", model=model, instructions="Be right.", handoffs=[inn
     ),
     "openai_agents: MCP": (
         "openai_agents",
-        """
-from agents.mcp import MCPServer
-from mcp import types
-
-class Server(MCPServer):
-    name = "weather"
-    async def connect(self): ...
-    async def cleanup(self): ...
-    async def list_prompts(self): ...
-    async def get_prompt(self, name, arguments=None): ...
-    async def list_tools(self, run_context=None, agent=None):
-        schema = tools[1].params_json_schema
-        return [types.Tool(name="get_weather", description="", input_schema=schema)]
-    async def call_tool(self, tool_name, arguments, meta=None):
-        content = types.TextContent(type="text", text=get_weather(**arguments))
-        return types.CallToolResult(content=[content])
-
+        _SERVER
+        + """
 agent = Agent(name="outer", model=model, instructions="Be right.", mcp_servers=[Server()])
 """,
         [],
