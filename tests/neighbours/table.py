@@ -16,7 +16,7 @@ NOTES = {
     "pytest-evals": "`--run-eval` also runs cases, as evals named after their suite",
     "pytest-flakefinder": "each repetition asks again",
     "pytest-github-actions-annotate-failures": "annotates failures and gates; we annotate errors",
-    "pytest-md-report": "tolerated failures count as skipped",
+    "pytest-md-report": "failures that a gate judges count as skipped",
     "pytest-repeat": "repeats Python tests only; `--tooleval-trials` repeats cases",
     "pytest-rerunfailures": "a rerun asks again, and counts",
     "pytest-retry": "a retry asks again, and counts; errors are not retried",
