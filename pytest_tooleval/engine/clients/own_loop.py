@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import json
 import time
 from collections import deque
@@ -38,7 +39,8 @@ _AT_ONCE_S = 0.05
 class _Call(NamedTuple):
     """A call that an agent wants to make. `own` means that it runs the tool itself.
 
-    `begins` is the number of calls that were answered before it.
+    `begins` is the number of calls whose answers the caller could know. `loop` is the caller's
+    event loop, or None in a thread without one.
     """
 
     name: str
@@ -46,6 +48,7 @@ class _Call(NamedTuple):
     own: bool
     begins: int
     agent: str | None
+    loop: asyncio.AbstractEventLoop | None
     future: _Waiting
 
 
@@ -88,6 +91,7 @@ class OwnLoop:
         self._woken = asyncio.Event()
         self._over = False
         self._size = 0
+        self._known = 0
         self._unawaited: dict[_Later, str] = {}
         self._since = time.perf_counter()
 
@@ -136,14 +140,15 @@ class OwnLoop:
         text = self._text(door, name, {} if arguments is None else arguments)
         future: _Waiting = concurrent.futures.Future()
         try:
-            begins = len(self.replies)
-            call = _Call(str(name), text, door == "before_tool", begins, agent, future)
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = None
+        try:
+            call = _Call(str(name), text, door == "before_tool", self._known, agent, loop, future)
             self._loop.call_soon_threadsafe(self._add, call)
         except RuntimeError:  # the run ended with the process
             raise RunIsOver from None
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if loop is None:
             return future.result()
         later = _Later(future, self._unawaited)
         self._unawaited[later] = f"{door}({str(name)!r})"
@@ -197,7 +202,7 @@ class OwnLoop:
             self.error = ModelError(message, kind="callable")
 
     async def _answer(self, asked: _Call) -> None:
-        name, text, own, begins, agent, future = asked
+        name, text, own, begins, agent, loop, future = asked
         if len(self.replies) >= self._toolbox.most_calls:
             self.stopped = True
             future.set_exception(RunIsOver())
@@ -242,7 +247,16 @@ class OwnLoop:
             )
         self.replies.append(made)
         self._since = time.perf_counter()
+        if loop is None:
+            self._know(len(self.replies))
+        else:
+            # In the caller's loop, behind the tasks that were ready before the answer was.
+            with contextlib.suppress(RuntimeError):  # the agent closed its loop
+                loop.call_soon_threadsafe(self._know, len(self.replies))
         future.set_result(None if runs_itself else found.content)
+
+    def _know(self, answered: int) -> None:
+        self._known = max(self._known, answered)
 
     def _read(self, asked: _Call, id: str) -> ToolCall:
         """The call as tools get it, without keys."""

@@ -92,6 +92,13 @@ async def at_once_but_told_one_by_one(messages, tools, call_tool):
         run.append({"role": "tool", "tool_call_id": str(n), "content": text})
     return [*run, "Done."]
 
+async def at_once_but_slow_to_begin(messages, tools, call_tool):
+    async def search(n):
+        time.sleep(0.1 * (n - 1))  # the first call is answered before the second begins
+        return await call_tool("search", {"n": n})
+    await asyncio.gather(search(1), search(2))
+    return "Done."
+
 async def for_ever_later(messages, tools, call_tool):
     while True:
         await call_tool("search")
@@ -460,6 +467,7 @@ def test_an_agent_that_gives_up_fails(runner: Runner, folder: Path, name: str, m
         ("in_threads", [0, 0, 0]),
         ("at_once_and_then", [0, 0, 1, 0, 0]),
         ("at_once_but_told_one_by_one", [0, 1, 0]),
+        ("at_once_but_slow_to_begin", [0, 1, 0]),
     ],
 )
 def test_a_call_that_began_before_another_was_answered_did_not_come_after_it(
