@@ -6,14 +6,11 @@ global, or beside what `_tooleval_state` returns.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import structs
 
 from ..errors import CannotCompare, WorldError
-from ..explain import listing
 from ..findings import Finding, Findings, Loc
 from ..record.calls import ToolCall
 from ..record.transcript import Message, Reply, Transcript
@@ -21,12 +18,11 @@ from ..suite.case import ResolvedCase
 from ..suite.checks.conversation import unplayable
 from ..suite.model import Suite, world_of
 from ..suite.resolved import resolve
-from ..worlds.plain import Connection, Path, differences, path_text
-from ..worlds.play import Calls, look, play
-from ..worlds.world import World
+from ..worlds.play import Calls, play
 from .kinds import assess
 from .references import expected_calls, plays
 from .rehearsal import call_at, parts_of
+from .watched import watched
 
 _DONE = {"role": "assistant", "content": "Done."}
 _NEXT = ({"role": "user", "content": "..."},)
@@ -64,56 +60,13 @@ def unseen_effects(case: ResolvedCase, number: int) -> Mapping[int, str]:
     part = case.parts[number]
     if case.world is None or not plays(case, part) or not part.calls:
         return {}
-    before = [*case.parts[:number]] if number < len(case.turns) else []
-    if any(next(unplayable(each, ()), None) for each in (*before, part)):
+    parts = case.parts[: number + 1] if number < len(case.turns) else [part]
+    if any(next(unplayable(each, ()), None) for each in parts):
         return {}
-    earlier = [call for each in before for call in expected_calls(each)]
     try:
-        return look(case.world, partial(_effects, case, earlier, expected_calls(part)))
+        return watched(case, parts)[-1].unseen
     except WorldError:
         return {}  # a problem that is told
-
-
-def _effects(
-    case: ResolvedCase, earlier: Sequence[ToolCall], calls: Sequence[ToolCall], world: World
-) -> dict[int, str]:
-    """Return what calls that leave the state as it was change, by their indexes."""
-    offered = {tool.name for tool in case.tools}
-    for call in earlier:
-        world.call(call.name, call.arguments, offered)
-    found = {}
-    state, every = world.state(), world.everything()
-    for index, call in enumerate(calls):
-        world.call(call.name, call.arguments, offered)
-        before, state = (state, every), world.state()
-        every = world.everything()
-        if next(differences(before[0], state), None) is not None:
-            continue
-        changed = dict.fromkeys(_named(path) for path, _, _ in differences(before[1], every))
-        closed = dict.fromkeys(map(path_text, _closed(every)))
-        if changed:
-            found[index] = f"it changes only {listing(list(changed))}, which the state does not show"
-        elif closed:
-            names = listing(list(closed))
-            found[index] = f"what it changes may be behind {names}, which the state does not show"
-    return found
-
-
-def _named(path: Path) -> str:
-    """Name a place in a world, without what is inside of private data."""
-    private = (place for place, part in enumerate(path, 1) if str(part).startswith("_"))
-    named = path[: next(private, 2)]
-    return (
-        path_text(named) if any(isinstance(part, int) for part in named) else ".".join(map(str, named))
-    )
-
-
-def _closed(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield the places of connections."""
-    if isinstance(value, Connection):
-        yield path
-    for name, each in value.items() if isinstance(value, dict) else ():
-        yield from _closed(each, (*path, name))
 
 
 def _is_noticed(case: ResolvedCase, number: int, index: int) -> bool:

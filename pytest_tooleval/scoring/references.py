@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, Match
 from ..suite.resolved import find_tool
-from ..text import canonical, json_text, shorten, shown
+from ..text import json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import as_json, differences, look_up, path_text, read_json, read_path, same_value
 from ..worlds.play import Calls as PlayedCalls
@@ -270,8 +270,14 @@ def _without(turn: PlayedCalls, number: int, places: Collection[tuple[int, int]]
 def reference(case: ResolvedCase, expected: Sequence[PlayedCalls]) -> Played:
     """Play expected calls on a new world, once for all trials and models."""
     assert case.world is not None
-    key = (case.id, canonical(dict(case.world.args)), repr([turn.calls for turn in expected]))
+    key = key_of(case, (turn.calls for turn in expected))
     return case.world.memory.played(key, lambda: _played(case, expected))
+
+
+def key_of(case: ResolvedCase, turns: Iterable[Sequence[ToolCall]]) -> tuple[Hashable, ...]:
+    """The key of a play of these calls in the memory of the case's world."""
+    assert case.world is not None
+    return case.id, *case.world.key, repr(list(turns))
 
 
 def failing_calls(case: ResolvedCase) -> list[str]:

@@ -22,8 +22,9 @@ from ..text import json_text, shown
 from ..worlds.plain import differences, path_text
 from ..worlds.play import Calls, play
 from ..worlds.world import clean
-from .references import expected_calls, match_of, state_row
+from .references import expected_calls, match_of, reference, state_row
 from .silent import require_evidence, require_state
+from .watched import watched
 
 # A turn or the whole case, after its path.
 Part = tuple[Loc, Expectations]
@@ -108,7 +109,7 @@ def _play(
         Calls(expected_calls(part), names, must_run=all(c.params is not None for c in part.calls or ()))
         for (_, part), names in zip(parts, offered, strict=True)
     ]
-    first, second = play(case.world, turns), play(case.world, turns)
+    first, second = reference(case, turns), watched(case, named)
     fails = False
     for number, (loc, part) in enumerate(parts):
         answers = zip(part.calls or (), first.answers[number], strict=True)
@@ -121,7 +122,7 @@ def _play(
                     yield Finding(
                         call_at(loc, part, index), f"{call.tools[0]} answers {shown(answer, 200)}"
                     )
-        found = next(differences(first.states[number], second.states[number]), None)
+        found = next(differences(first.states[number], second[number].state), None)
         if found is not None:
             one, other = (json_text(clean(value)) for value in found[1:])
             yield Finding(loc, f"{clean(path_text(found[0]))} is {one}, but {other} in a second run")

@@ -54,7 +54,7 @@ def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
     paths = [path for state in states for path, wanted in state.items() if not is_optional(wanted)]
     if not paths and _fails_anyway(case):
         return ""  # without making its world
-    if problem := _looked_at(case.world, lambda world: _nothing_to_see(world, paths)):
+    if problem := _nothing_to_see(case.world, paths):
         return f"{problem}; {_WAY_OUT}"
     if may_change_nothing(case) or not passes_silent_agent(case, scorers):
         return ""
@@ -77,16 +77,20 @@ def require_state(case: ResolvedCase) -> None:
     """Raise CannotCompare if the case is judged by state, and its world shows none."""
     if case.world is None or not _is_by_state(case):
         return
-    if problem := _looked_at(case.world, lambda world: _nothing_to_see(world, ())):
+    if problem := _nothing_to_see(case.world, ()):
         raise CannotCompare(f"{problem}; {_WAY_OUT}")
 
 
-def _nothing_to_see(world: World, paths: Sequence[str]) -> str:
+def _nothing_to_see(spec: WorldSpec, paths: Sequence[str]) -> str:
     """Say that a world has no state, or not the one that is expected; empty if it has."""
-    unseen = [] if world.compared() else world.unseen()
-    if unseen:
-        return f"the world shows no state: {first_few(unseen, _SHOWN)}"
-    return next(filter(None, map(world.not_read, paths)), "")
+
+    def found(world: World) -> str:
+        unseen = [] if world.compared() else world.unseen()
+        if unseen:
+            return f"the world shows no state: {first_few(unseen, _SHOWN)}"
+        return next(filter(None, map(world.not_read, paths)), "")
+
+    return spec.memory.once(("seen", *spec.key, *paths), lambda: _looked_at(spec, found))
 
 
 def _looked_at(spec: WorldSpec, function: Callable[[World], _T]) -> _T:

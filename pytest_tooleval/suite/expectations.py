@@ -181,7 +181,8 @@ class Expectations(Commented):
         """Every call of `expected_calls` with its path, of all alternatives."""
         if isinstance(self.expected_calls, AnyOfCalls):
             return [placed for each in self.alternatives for placed in each.placed_calls]
-        return [((*self.list_path, index), call) for index, call in enumerate(self.expected_calls or ())]
+        path = self.list_path
+        return [((*path, index), call) for index, call in enumerate(self.expected_calls or ())]
 
     @property
     def list_path(self) -> Loc:

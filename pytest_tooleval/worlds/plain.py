@@ -32,6 +32,7 @@ _AS_TEXT = (dt.date, dt.time, dt.timedelta, UUID, PurePath)
 _MAPPINGS = (dict, Mapping)
 _LISTS = (list, tuple, deque, array, MutableSequence)
 _SETS = (set, frozenset, AbstractSet)
+_SCALARS = (type(None), bool, int, float, str)
 # Their attributes are those of the process, or change by themselves.
 _UNSEEN = (ModuleType, logging.Logger)
 _LIBRARIES = {*sys.stdlib_module_names, "pydantic", "msgspec"} - {"__main__"}
@@ -179,7 +180,7 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
     """
     if isinstance(value, Enum):
         return plain(value.value, inside)
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, _SCALARS):
         return value
     if isinstance(value, Decimal):
         return Amount(value)
@@ -254,6 +255,8 @@ def everything(value: Any, own: Collection[str], seen: set[int]) -> Any:
     Of objects whose classes are in the modules `own`, that is also their private data, whatever a class
     calls its state. A `Connection` stands for those that do not count their changes.
     """
+    if type(value) in _SCALARS:
+        return value
     if inspect.isroutine(value) or isinstance(value, (type, *_UNSEEN)):
         return None
     is_container = isinstance(value, (*_MAPPINGS, *_LISTS, *_SETS)) and not isinstance(value, str)
@@ -342,12 +345,14 @@ def differences(
     """
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in dict.fromkeys([*expected, *actual]):
-            each = expected.get(key, ABSENT), actual.get(key, ABSENT)
-            yield from differences(*each, (*path, key), exact=exact)
+            wanted, got = expected.get(key, ABSENT), actual.get(key, ABSENT)
+            if wanted is not got:
+                yield from differences(wanted, got, (*path, key), exact=exact)
     elif isinstance(expected, list) and isinstance(actual, list):
         for index in range(max(len(expected), len(actual))):
-            wanted, got = (each[index : index + 1] or [ABSENT] for each in (expected, actual))
-            yield from differences(wanted[0], got[0], (*path, index), exact=exact)
+            wanted, got = (each[index] if index < len(each) else ABSENT for each in (expected, actual))
+            if wanted is not got:
+                yield from differences(wanted, got, (*path, index), exact=exact)
     elif not _equal(expected, actual) and (exact or not _means_same(expected, actual)):
         yield path, expected, actual
 

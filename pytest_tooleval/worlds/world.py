@@ -123,6 +123,11 @@ class WorldSpec:
     exact: bool = False
 
     @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What worlds that begin alike share, for `memory`."""
+        return self.target, self.folder, canonical(dict(self.args))
+
+    @property
     def file(self) -> Path:
         """The path of its module, if that is next to the suite."""
         return self.folder / f"{self.target.partition(':')[0]}.py"

@@ -1,0 +1,84 @@
+"""The expected calls of a case, one after the other, and what each changes beside the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..explain import listing
+from ..suite.case import ResolvedCase
+from ..suite.expectations import Expectations
+from ..worlds.plain import Connection, Path, differences, path_text
+from ..worlds.play import look
+from ..worlds.world import State, World
+from .references import expected_calls, key_of, plays
+
+
+class Watched(NamedTuple):
+    """The state after a turn, and by index what calls that did not change it may change elsewhere.
+
+    `unseen` is empty for a turn that is not judged by state.
+    """
+
+    state: State
+    unseen: Mapping[int, str]
+
+
+def watched(case: ResolvedCase, parts: Sequence[Expectations]) -> list[Watched]:
+    """Make the expected calls of these parts on a new world. Raises WorldError.
+
+    The last cases that were watched are remembered.
+    """
+    assert case.world is not None
+    look_at = partial(_watch, case, parts)
+    key = ("watched", *key_of(case, map(expected_calls, parts)), *(plays(case, part) for part in parts))
+    return case.world.memory.played(key, partial(look, case.world, look_at))
+
+
+def _watch(case: ResolvedCase, parts: Sequence[Expectations], world: World) -> list[Watched]:
+    offered = {tool.name for tool in case.tools}
+    found = []
+    state, every = world.state(), None
+    for part in parts:
+        unseen = {}
+        for index, call in enumerate(expected_calls(part)):
+            if not plays(case, part):
+                world.call(call.name, call.arguments, offered)
+                every = None
+                continue
+            before, known = state, world.everything() if every is None else every
+            world.call(call.name, call.arguments, offered)
+            state, every = world.state(), world.everything()
+            if next(differences(before, state), None) is None and (text := _unseen(known, every)):
+                unseen[index] = text
+        if every is None:
+            state = world.state()
+        found.append(Watched(state, unseen))
+    return found
+
+
+def _unseen(before: State, after: State) -> str:
+    """Say what a call that left the state as it was changed; empty if that is nothing."""
+    changed = dict.fromkeys(_named(path) for path, _, _ in differences(before, after))
+    if changed:
+        return f"it changes only {listing(list(changed))}, which the state does not show"
+    closed = listing(list(dict.fromkeys(map(path_text, _closed(after)))))
+    return closed and f"what it changes may be behind {closed}, which the state does not show"
+
+
+def _named(path: Path) -> str:
+    """Name a place in a world, without what is inside of private data."""
+    private = (place for place, part in enumerate(path, 1) if str(part).startswith("_"))
+    named = path[: next(private, 2)]
+    return (
+        path_text(named) if any(isinstance(part, int) for part in named) else ".".join(map(str, named))
+    )
+
+
+def _closed(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the places of connections."""
+    if isinstance(value, Connection):
+        yield path
+    for name, each in value.items() if isinstance(value, dict) else ():
+        yield from _closed(each, (*path, name))
