@@ -24,6 +24,7 @@ VERSION = 1
 PATIENCE_S = 10.0
 # The root folder within the repository, as in `Git`; null in older runs.
 ROOT = "json_extract(CAST(summary AS TEXT), '$.git.root')"
+OF_ROOT = f"(:root IS NULL OR ifnull({ROOT}, :root) = :root)"
 NEWEST = "ORDER BY started DESC, written DESC, number DESC"
 
 _TABLES = (
@@ -260,19 +261,21 @@ def list_runs(
     suite: str | None,
     branch: str | None,
     is_there: IsThere,
+    root: str | None,
 ) -> list[RunSummary]:
-    """The newest runs with this model, suite and branch, newest first.
+    """The newest runs of a root folder with this model, suite and branch, newest first.
 
     `suite` is a file if it ends like one, else a suite's name. Raises ToolevalError for the name of
     several suites.
     """
     column = "file" if suite is not None and suite.endswith(SUITE_ENDING) else "name"
-    bound = {"model": model, "suite": suite, "branch": branch, "limit": -1 if limit is None else limit}
+    most = -1 if limit is None else limit
+    bound = {"model": model, "suite": suite, "branch": branch, "root": root, "limit": most}
     if suite is not None and column == "name":
         check_one_file(connection, suite, "name = :suite", bound, is_there)
     names = {"model": "model", "suite": column}
     chosen = "".join(f" AND {names[each]} = :{each}" for each in names if bound[each] is not None)
-    of_runs = "1" if branch is None else "branch = :branch"
+    of_runs = OF_ROOT if branch is None else f"{OF_ROOT} AND branch = :branch"
     if chosen:
         of_runs += f" AND EXISTS (SELECT 1 FROM suites WHERE run = runs.number AND model != ''{chosen})"
     rows = connection.execute(

@@ -161,8 +161,8 @@ class History:
         suite: str | None = None,
         branch: str | None = None,
     ) -> list[RunSummary]:
-        """The newest runs, newest first; with a model or a suite (or its file), only those with it."""
-        chosen = {"model": model, "suite": suite, "branch": branch}
+        """The project's newest runs, newest first; with a model or a suite (or its file), only those."""
+        chosen = {"model": model, "suite": suite, "branch": branch, "root": self._root}
         return self._ask(
             lambda connection: list_runs(connection, limit, **chosen, is_there=self._is_there)
         )

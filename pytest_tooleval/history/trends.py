@@ -18,7 +18,7 @@ from ..record.run import Git, RunSummary, Status
 from ..record.summary import Mean
 from ..text import first_few, printable
 from .heads import Sums
-from .index import NEWEST, ROOT, IsThere, check_one_file, read_parts
+from .index import NEWEST, OF_ROOT, IsThere, check_one_file, read_parts
 
 _REPORTED_RUNS = 30
 _HAS_CASE = "EXISTS (SELECT 1 FROM cases WHERE cases.suite = suites.number AND cases.name = :name)"
@@ -139,7 +139,7 @@ def _points(
         f"""
         SELECT number, summary FROM runs
         WHERE number IN (SELECT run FROM suites WHERE {chosen}) AND started <= ifnull(:until, started)
-            AND (:root IS NULL OR ifnull({ROOT}, :root) = :root)
+            AND {OF_ROOT}
         {NEWEST} LIMIT :limit
         """,
         {**bound, "until": until, "root": root, "limit": -1 if limit is None else limit},

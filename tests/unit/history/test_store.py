@@ -6,10 +6,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from builders import git
 from msgspec import structs
 
 from pytest_tooleval.errors import ToolevalError
-from pytest_tooleval.history import History
+from pytest_tooleval.history import History, place_of
 from pytest_tooleval.record.run import Git, new_run_id
 from pytest_tooleval.verdicts.summary import rows_document, whole_document
 from pytest_tooleval.verdicts.words import sums_of
@@ -63,6 +64,21 @@ def test_a_summary_has_the_figures_of_the_document(history: History) -> None:
     assert (summary.duration_s, summary.exitstatus) == (12.5, 1)
     assert (summary.gates_passed, summary.gates_failed) == (1, 1)
     assert summary.git == Git(COMMIT, "main", False)
+
+
+def test_a_shared_place_lists_the_runs_of_this_project(
+    tmp_path: Path, history: History, keep: Keep
+) -> None:
+    git(tmp_path, "init", "-q")
+    for name in ("svc/a", "svc/b"):
+        (tmp_path / name).mkdir(parents=True)
+    old, other, own = (
+        keep(number, case_of(), git=Git(COMMIT, "main", False, root))
+        for number, root in enumerate((None, "svc/b", "svc/a"), 1)
+    )
+    for name, ids in {"svc/a": [own, old], "svc/b": [other, old], "": [old]}.items():
+        there = History(tmp_path / name / ".tooleval", place_of(str(history.folder), tmp_path))
+        assert [run.id for run in there.runs()] == ids
 
 
 def test_filters(history: History, keep: Keep) -> None:
