@@ -18,6 +18,7 @@ from ...errors import AgentGaveUp, ModelError, error_text, raised_at
 from ...text import near
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..exchange.tool_answers import AnswersTools
+from ..models.keys import key_from
 from ..models.spec import ModelSpec
 from .own_loop import OwnLoop
 from .returned import callable_error, read_giving_up, read_result
@@ -219,6 +220,7 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
 
 
 def _find_callable(spec: ModelSpec) -> Callable[..., Any]:
+    key_from(spec)  # its module may need it
     try:
         found = _called(spec, import_object(spec.callable or "", spec.folder))
     except LookupError as error:
