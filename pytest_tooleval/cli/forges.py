@@ -34,6 +34,10 @@ class Refused(ToolevalError):
     """The token lacks permission, like a fork's."""
 
 
+class Missing(Refused):
+    """It is not there, or the token may not see it."""
+
+
 class Busy(ToolevalError):
     """The forge could not answer now; `after_s` is the pause that it asks for."""
 
@@ -54,7 +58,7 @@ class Comment(NamedTuple):
     is_own: bool
 
 
-_KINDS = {400: Rejected, 401: Refused, 403: Refused, 404: Refused}
+_KINDS = {400: Rejected, 401: Refused, 403: Refused, 404: Missing}
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -95,7 +99,8 @@ class Forge(ABC):
         self._send(self._edit, f"{self._comment}/{id}", {"body": text})
 
     def delete_comment(self, id: int) -> None:
-        self._send("DELETE", f"{self._comment}/{id}")
+        with suppress(Missing):  # another run has deleted it
+            self._send("DELETE", f"{self._comment}/{id}")
 
     def set_status(self, commit: str, state: State, name: str, text: str, link: str) -> None:
         about = {self._title: name, "description": text[:140], "target_url": link or None}
