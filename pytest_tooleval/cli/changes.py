@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,12 @@ from urllib.parse import quote
 from ..checkout.ci import CiJob
 from ..checkout.git import fetched, file_at, git_output, line_as_of, parents_of_head, path_within
 from ..errors import ToolevalError
+from ..record.comparison import LoosenedCase
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..reports.pull_request import Cause, Changed, Place
 from ..text import printable
-from ..verdicts.loosened import loosened_cases
+from ..verdicts.loosened import by_text, loosened_cases
 
 if TYPE_CHECKING:
     from ..suite.model import Suite
@@ -32,6 +33,7 @@ class Checkout:
     root: Path
     within: str
     files: Collection[str]  # of the run's suites, relative to the root
+    loosened: Sequence[LoosenedCase] = ()  # by the comparison with the baseline, as by an option
     _read: dict[str, tuple[Suite, Suite] | None] = field(default_factory=dict)
 
     @classmethod
@@ -41,9 +43,10 @@ class Checkout:
         within = git.root if git and git.root is not None else None
         top = git_output(Path(), "rev-parse", "--show-toplevel")
         files = {row.file for row in document.cases} | {each.file for each in document.run.unreadable}
+        loosened = document.baseline.loosened if document.baseline else ()
         if within is None or top is None:
-            return cls(job, Path(), path_within(Path()) or "", files)
-        return cls(job, Path(top, within), within, files)
+            return cls(job, Path(), path_within(Path()) or "", files, loosened)
+        return cls(job, Path(top, within), within, files, loosened)
 
     def path_of(self, file: str) -> str:
         """A file's path in the repository."""
@@ -90,26 +93,30 @@ class Checkout:
 
         base, unknown = self._base
         if not base:
-            return Changed(unknown=unknown)
+            return Changed(unknown=unknown, loosened=self._loosened(()))
         try:
             answers = _changed_answers(cassettes, base) if cassettes is not None else 0
         except ToolevalError as error:  # also of a partial clone without a network
-            return Changed(unknown=printable(str(error)))
+            return Changed(unknown=printable(str(error)), loosened=self._loosened(()))
         found = {
             file: texts
             for file, texts in changed_suites(base, self.root).items()
             if texts and (file in self.files or not (self.root / file).is_file())
         }
-        loosened = {self.path_of(file): self._loosened(file, base) for file in found}
-        easier = {file: texts for file, texts in loosened.items() if texts}
-        return Changed({self.path_of(file): texts for file, texts in found.items()}, answers, "", easier)
+        suites = {self.path_of(file): texts for file, texts in found.items()}
+        return Changed(suites, answers, "", self._loosened(found))
 
-    def _loosened(self, file: str, base: str) -> list[str]:
-        """What makes a changed suite easier to pass."""
-        if not (self.root / file).is_file():
-            return ["removed: the whole suite"]
-        versions = self._versions(file, base)
-        return [*loosened_cases(*versions)] if versions else []
+    def _loosened(self, changed: Iterable[str]) -> dict[str, list[str]]:
+        """What makes these suites, or cases of the baseline, easier to pass, by file."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for file in changed:
+            if not (self.root / file).is_file():
+                found[file] = [("the whole suite", "removed")]
+            elif versions := self._versions(file, self._base[0]):
+                found[file] = list(loosened_cases(*versions))
+        for each in self.loosened:
+            found.setdefault(each.file, []).append((each.case, each.what))
+        return {self.path_of(file): by_text(cases) for file, cases in found.items() if cases}
 
     def _versions(self, file: str, base: str) -> tuple[Suite, Suite] | None:
         """A suite now and as of the base; None if it is new, or one of them cannot be read."""

@@ -66,6 +66,12 @@ class Incomparable(Identity, frozen=True, kw_only=True, gc=False):
     why: Annotated[str, doc("The part that one of the runs lacks.")]
 
 
+class LoosenedCase(Identity, frozen=True, kw_only=True, gc=False):
+    """A case that needs less than in the baseline."""
+
+    what: Annotated[str, doc("What it needs less of: before and now.")]
+
+
 class Moved(Identity, frozen=True, kw_only=True, gc=False):
     """A case that got worse or better."""
 
@@ -171,6 +177,9 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
         tuple[str, ...], doc("Cases not compared, and why; different requests. Also in message.")
     ] = ()
     shared_names: Annotated[tuple[str, ...], doc("Names of suites in several files of a run.")] = ()
+    loosened: Annotated[
+        tuple[LoosenedCase, ...], doc("Thresholds, limits and pass rules that need less now.")
+    ] = ()
 
     @property
     def is_only_unsure(self) -> bool:

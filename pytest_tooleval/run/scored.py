@@ -36,7 +36,7 @@ def evaluate(
             for number, answer in enumerate(answers)
         ]
         trials = tuple(each.result for each in scored)
-        standard = Standard(case.thresholds, case.limits, case.pass_rule, case.forbids)
+        standard = Standard.of(case)
         outcome, scores, reason = decide(trials, standard)
         if explain or outcome != "passed":
             trials = tuple(each.explained() for each in scored)

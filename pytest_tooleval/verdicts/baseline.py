@@ -21,6 +21,7 @@ from ..record.comparison import (
     ComparedRun,
     Comparison,
     Incomparable,
+    LoosenedCase,
     RenamedCase,
 )
 from ..record.gates import Verdict
@@ -40,6 +41,7 @@ from .baseline_text import (
     verdict_text,
 )
 from .case import Standard, decide_again
+from .loosened import loosened
 from .paired import ALPHA, Limits, PairedCase, PairedMetric, metrics_of, moved
 from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
@@ -126,6 +128,7 @@ def compare(
         message="; ".join([*nothing, *_messages(judged), *remarks]) + end,
         remarks=(*nothing, *remarks),
         shared_names=_shared_names(old.cases, new.cases, moved),
+        loosened=_loosened(compared),
     )
 
 
@@ -401,6 +404,18 @@ def _changes(models: Sequence[_Model]) -> ComparedCases:
         incomparable=tuple(dict.fromkeys(case for model in models for case in model.incomparable)),
         not_selected=len(_unique(row for pairing in found for row in pairing.not_selected)),
     )
+
+
+def _loosened(models: Sequence[_Model]) -> tuple[LoosenedCase, ...]:
+    pairs = (
+        (old, new) for model in models for old, new in model.pairing.same if old.scored and new.scored
+    )
+    found = (
+        LoosenedCase(*astuple(new.identity.of_case), what=what)
+        for old, new in pairs
+        for what in loosened(Standard.of(old), Standard.of(new))
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _unique(rows: Iterable[CaseRow]) -> tuple[Identity, ...]:

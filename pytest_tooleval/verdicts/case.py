@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
 from msgspec import structs
 
 from ..record.endings import NoAnswerCategory
 from ..record.results import CaseRow, FailureCategory, Outcome, TrialRow
 from ..record.thresholds import missed_text, missed_thresholds, needed_of, over_limit
+
+if TYPE_CHECKING:
+    from ..suite.case import ResolvedCase
 
 Decision = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)
@@ -26,9 +29,9 @@ class Standard(NamedTuple):
     forbids: bool = False
 
     @classmethod
-    def of(cls, row: CaseRow) -> Standard:
-        """The standard by which a case was judged."""
-        return cls(row.thresholds, row.limits, row.pass_rule, row.forbids)
+    def of(cls, case: CaseRow | ResolvedCase) -> Standard:
+        """The standard by which a case was or will be judged."""
+        return cls(case.thresholds, case.limits, case.pass_rule, case.forbids)
 
 
 def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ConfigError
 from ..figures import TOLERANCE, given_text
 from ..record.gates import Gate
 from ..record.metrics import PENALTIES
 from ..record.results import CaseRow
+from ..record.thresholds import needed_of
 from ..text import first_few
+from .case import Standard
 from .rules import COUNTS, SCOPES
 
 if TYPE_CHECKING:
-    from ..suite.case import TestCase
+    from ..suite.case import ResolvedCase, TestCase
     from ..suite.model import Suite
+
+# Of a pass rule without a number: the share of trials that must pass. With the mean, a bad trial may be
+# made up for.
+_SHARES = {"all": 1.0, "mean": 0.9999, "any": 0.0}
 
 
 def loosened_gates(old: Sequence[Gate], new: Sequence[Gate], cases: Sequence[CaseRow]) -> Iterator[str]:
@@ -26,16 +34,16 @@ def loosened_gates(old: Sequence[Gate], new: Sequence[Gate], cases: Sequence[Cas
         if found is None:
             keys = SCOPES[gate.scope].keys
             if any(case.model == gate.model and gate.of in dict(keys(case)) for case in cases):
-                yield f"gate removed: {_needs(gate)}"
+                yield f"gate removed: {_bound(gate)}"
         elif _is_looser(gate, found):
-            yield f"gate loosened: {_needs(gate)}; now {given_text(found.needed or 0)}"
+            yield f"gate loosened: {_bound(gate)}; now {given_text(found.needed or 0)}"
 
 
 def _key(gate: Gate) -> tuple[object, ...]:
     return gate.kind, gate.metric, gate.scope, gate.of, gate.model
 
 
-def _needs(gate: Gate) -> str:
+def _bound(gate: Gate) -> str:
     word = "at most" if gate.kind == "fail_over" else "at least"
     return f"{gate.name}, {word} {given_text(gate.needed or 0)}"
 
@@ -51,18 +59,25 @@ def _is_looser(old: Gate, new: Gate) -> bool:
     return not is_share or now / new.cases > before / old.cases + TOLERANCE
 
 
-def loosened_cases(suite: Suite, earlier: Suite) -> Iterator[str]:
-    """The cases of a suite that are gone, skipped or expected to fail now, or need less than before."""
-    now = {case.id or "": case for case in suite.test_cases}
-    found: dict[str, list[str]] = {}
+def loosened_cases(suite: Suite, earlier: Suite) -> Iterator[tuple[str, str]]:
+    """The cases of a suite, by id, that are gone, skipped or expected to fail now, or need less."""
+    now = {case.id: case for case in suite.test_cases}
     for case in earlier.test_cases:
-        id = case.id or ""
-        for text in ["removed"] if id not in now else _of_case(suite, now[id], earlier, case):
-            found.setdefault(text, []).append(id)
-    yield from (f"{text}: {first_few(ids)}" for text, ids in found.items())
+        found = now.get(case.id)
+        texts = ["removed"] if found is None else _of_case(suite, found, earlier, case)
+        yield from ((case.id or "", text) for text in texts)
+
+
+def by_text(cases: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each text, with the cases of which it is true, each once."""
+    found: dict[str, list[str]] = {}
+    for id, text in dict.fromkeys(cases):
+        found.setdefault(text, []).append(id)
+    return [f"{text}: {first_few(ids)}" for text, ids in found.items()]
 
 
 def _of_case(suite: Suite, case: TestCase, earlier: Suite, before: TestCase) -> Iterator[str]:
+    from ..suite.expectations import ANY_TOOL
     from ..suite.resolved import resolve
 
     for word in ("skip", "xfail"):
@@ -72,14 +87,54 @@ def _of_case(suite: Suite, case: TestCase, earlier: Suite, before: TestCase) -> 
         new, old = resolve(suite, case), resolve(earlier, before)
     except ConfigError:  # nothing judges one of them
         return
-    yield from _of_bounds("threshold", old.thresholds, new.thresholds)
-    yield from _of_bounds("limit", old.limits, new.limits)
+    yield from loosened(Standard.of(old), Standard.of(new))
+    now = _forbidden(new)
+    for tool, rest in sorted(_forbidden(old)):
+        if now.isdisjoint({(tool, rest), (tool, ""), (ANY_TOOL, rest), (ANY_TOOL, "")}):
+            yield f"forbidden call removed or narrowed: {f'{tool} {rest}'.strip()}"
 
 
-def _of_bounds(word: str, old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
-    for name, bound in old.items():
-        is_most = word == "limit" or name in PENALTIES
-        if name not in new:
-            yield f"{word} of {name} removed, was {given_text(bound)}"
-        elif (new[name] > bound) if is_most else (new[name] < bound):
-            yield f"{word} of {name} {given_text(bound)} -> {given_text(new[name])}"
+def _forbidden(case: ResolvedCase) -> set[tuple[str, str]]:
+    """The calls that a case or one of its turns forbids: a tool, and as JSON what else must be true."""
+    turns = (turn.turn.forbidden_calls or () for turn in case.turns)
+    found: set[tuple[str, str]] = set()
+    for call in chain(case.forbidden_calls, *turns):
+        if isinstance(call, str):
+            found.add((call, ""))
+        else:
+            rest = call.model_dump(exclude={"tool"}, exclude_unset=True, by_alias=True)
+            text = json.dumps(rest, sort_keys=True, ensure_ascii=False) if rest else ""
+            found |= {(tool, text) for tool in call.tools}
+    return found
+
+
+def loosened(old: Standard, new: Standard) -> Iterator[str]:
+    """What a case needs less of than before."""
+    before, now = _needs(old), _needs(new)
+    for name, need in before.items():
+        found = now.get(name)
+        if found is None:
+            yield f"{name} removed, was {need.text}"
+        elif found.strictness < need.strictness:
+            yield f"{name} {need.text} -> {found.text}"
+
+
+class _Need(NamedTuple):
+    strictness: float
+    text: str
+
+
+def _needs(by: Standard) -> dict[str, _Need]:
+    """What a case needs to pass, by name."""
+    found = {
+        f"threshold of {name}": _Need(-value if name in PENALTIES else value, given_text(value))
+        for name, value in by.thresholds.items()
+    }
+    found |= {f"limit of {name}": _Need(-value, given_text(value)) for name, value in by.limits.items()}
+    return {**found, "pass": _Need(_share(by.pass_rule), by.pass_rule)}
+
+
+def _share(rule: str) -> float:
+    """How strict a pass rule is: the share of trials that must pass."""
+    needed = needed_of(rule)
+    return needed[0] / needed[1] if needed else _SHARES[rule]

@@ -104,7 +104,7 @@ def test_a_suite_that_cannot_be_read_is_named_with_the_reason(job: Job) -> None:
 
 
 @pytest.mark.parametrize("refused", ["^(PATCH|POST .*comments)", "^DELETE", "^GET .*(pulls|comments)"])
-@pytest.mark.parametrize("code", [403, at_night(404), at_night(422)])
+@pytest.mark.parametrize("code", [403, at_night(401), at_night(422)])
 def test_the_status_is_set_whatever_happens_to_the_comment(job: Job, refused: str, code: int) -> None:
     wrote(job)
     job.github.add(GREEN)
@@ -114,6 +114,17 @@ def test_the_status_is_set_whatever_happens_to_the_comment(job: Job, refused: st
     assert job.status == ("failure", "pass rate 0.50 over 2 cases")
     assert f": answered {code}" in job.output
     assert "1 of 2 results failed." in job.summary
+
+
+def test_a_comment_that_another_run_deleted_is_no_problem(job: Job) -> None:
+    wrote(job)
+    job.github.add(GREEN)
+    job.github.add(GREEN)
+    job.github.instead = {"^DELETE": [404]}
+    assert job.step("comment") == 0
+    assert job.output == "commented on #7\n"
+    assert not job.summary
+    assert job.status[0] == "failure"
 
 
 def test_the_status_of_a_merge_queue_and_none_on_push(job: Job) -> None:
@@ -198,11 +209,13 @@ def test_a_run_without_secrets_replays_strictly_however_the_cassette_is_named(
 
 
 def test_models_without_a_key_run_in_a_fork_without_a_cassette(job: Job) -> None:
+    with (job.folder / "tooleval.toml").open("a") as file:
+        file.write('[models.keyed]\ncallable = "keyed:answer"\napi_key_env = "KEYED_KEY"\n')
+    (job.folder / "keyed.py").write_text("import os\nkey = os.environ['KEYED_KEY']\n")
     variables = {"CASSETTE": "", "OPENAI_API_KEY": "", "OPTIONS": "--tooleval-fail-under=0.9"}
-    assert job.run(fork=True, MODEL="openai/gpt-4o", BASELINE="../baseline.json", **variables) == 0, (
-        job.ran
-    )
-    assert "NOT EVALUATED: 0 of 2" in job.summary
+    both = "openai/gpt-4o,keyed"
+    assert job.run(fork=True, MODEL=both, BASELINE="../baseline.json", **variables) == 0, job.ran
+    assert "NOT EVALUATED: 0 of 4" in job.summary
     assert job.status[0] == "pending"
     assert job.run(fork=True, MODEL="openai/gpt-4o,agent", **variables) == 1
     assert "2 of 4 results could not be evaluated." in job.summary
@@ -343,17 +356,19 @@ def test_the_number_of_a_renamed_workflow_begins_again(job: Job) -> None:
 def test_a_shallow_clone_is_deepened_to_a_base_with_a_run_or_says_so(job: Job, reachable: bool) -> None:
     shared: dict[str, Any] = {"HISTORY": str(job.folder.parent / "shared"), "BASELINE": "auto"}
     job.git("checkout", "-q", "main")
+    commit(job, "more.md", "the first commit has no baseline")
     assert job.step("run", event="push", **shared) == 1
     commit(job, "docs.md", "no run of this one")
+    job.base = job.git("rev-parse", "HEAD")
     job.git("checkout", "-q", "-B", "feature")
-    commit(job, "more.md", "feature")
+    commit(job, "new.md", "feature")
     variables = merged(job)
     job.git("push", "-q", "origin", "HEAD:refs/heads/merge")
     source = (job.folder.parent / "origin").as_uri()
     shallow = Job(job.folder.parent / "shallow", job.github)
     command = ["git", "clone", "-q", "--depth=1", "-b", "merge", source, str(shallow.folder)]
     subprocess.run(command, check=True)
-    shallow.head = job.head
+    shallow.head, shallow.base = job.head, job.base
     shallow.git("fetch", "-q", "--depth=1", "origin", "main:refs/remotes/origin/main")
     if not reachable:
         shallow.git("remote", "set-url", "origin", "file:///nowhere")
@@ -412,14 +427,16 @@ def test_what_a_pull_request_loosens_removes_and_breaks_comes_first(job: Job) ->
     job.answers(Paris="Rome")
     (job.folder / "agent.py").write_text((job.folder / "agent.py").read_text() + "# asked again\n")
     variables = merged(job)
-    assert job.run(**shared, **variables, OPTIONS=gate.format(0.5)) == 1
+    options = gate.format(0.5) + "\n--tooleval-threshold=arguments_valid=0.8"
+    assert job.run(**shared, **variables, OPTIONS=options) == 1
     parts = [
         "### Tool calling: **FAILED**\n\nThe job fails: ",
         "- gate **FAILED**: `pass_rate of agent: 0.00 < 0.50, over 1 case`\n",
         "- gate **FAILED**: `broken of agent: 1 of 1 case newly broken, 0 allowed`\n",
         "**Loosened by this pull request** (reported, not judged)\n\n",
         "- `gate loosened: pass_rate of agent, at least 0.9; now 0.5`\n",
-        "- `weather.tooleval.json`: `threshold of overall 1 -> 0.9: Paris`, `removed: Oslo`\n",
+        "- `weather.tooleval.json`: `threshold of overall 1 -> 0.9: Paris`, `removed: Oslo`, "
+        "`threshold of arguments_valid 1 -> 0.8: Paris`\n",
         "**Newly broken (1)**\n\n- `Paris`",
         "    - asks: `Weather in Paris?`\n",
         "-> `The new text of the tool.`\n",

@@ -9,8 +9,12 @@ import pytest
 from builders import result_of, tool
 
 from pytest_tooleval.record.gates import Gate
+from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.verdicts.loosened import loosened_cases, loosened_gates
+from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.loosened import by_text, loosened_cases, loosened_gates
+from pytest_tooleval.verdicts.sides import Side
+from unit.history.runs import run_of
 
 
 def gate(needed: float, *, over: bool = False, metric: str = "pass_rate", **fields: Any) -> Gate:
@@ -78,14 +82,54 @@ CASE = {"id": "rome", "prompt": "Rome?", "expected_tool": "get_weather"}
         ({"xfail": True}, {"xfail": "still"}, []),
         ({}, {"xfail": True}, ["new xfail: rome"]),
         ({}, {"id": "oslo"}, ["removed: rome"]),
+        ({"pass": "4/5"}, {"pass": "2/5"}, ["pass 4/5 -> 2/5: rome"]),
+        ({"pass": "2/5"}, {"pass": "4/5"}, []),
+        ({}, {"pass": "4/5"}, ["pass mean -> 4/5: rome"]),
+        ({"pass": "any", "trials": 3}, {"trials": 3}, []),
+        ({"pass": "all"}, {"pass": "5/5"}, []),
+        (
+            {"forbidden_calls": ["pay", "delete"]},
+            {"forbidden_calls": ["delete"]},
+            ["forbidden call removed or narrowed: pay: rome"],
+        ),
+        (
+            {"forbidden_calls": ["pay"]},
+            {"forbidden_calls": [{"tool": "pay", "params": {"to": "me"}}]},
+            ["forbidden call removed or narrowed: pay: rome"],
+        ),
+        (
+            {"forbidden_calls": [{"tool": ["pay", "give"], "params": {"to": "me"}}]},
+            {"forbidden_calls": [{"params": {"to": "me"}, "tool": "give"}]},
+            ['forbidden call removed or narrowed: pay {"params": {"to": "me"}}: rome'],
+        ),
+        (
+            {"forbidden_calls": [{"tool": "pay", "params": {"to": "me"}}]},
+            {"forbidden_calls": ["pay"]},
+            [],
+        ),
+        ({"forbidden_calls": ["pay"]}, {"forbidden_calls": "*"}, []),
     ],
 )
 def test_cases(old: dict[str, Any], new: dict[str, Any], expected: list[str]) -> None:
+    tools = [tool(name) for name in ("get_weather", "pay", "give", "delete")]
     earlier, suite = (
         parse_suite(
-            json.dumps({"name": "W", "tools": [tool("get_weather")], "test_cases": [{**CASE, **each}]}),
+            json.dumps({"name": "W", "tools": tools, "test_cases": [{**CASE, **each}]}),
             "w.tooleval.json",
         )
         for each in (old, new)
     )
-    assert list(loosened_cases(suite, earlier)) == expected
+    assert by_text(loosened_cases(suite, earlier)) == expected
+
+
+def test_what_an_option_loosens_shows_in_the_cases_of_both_runs() -> None:
+    trials = (TrialResult(passed=True, scores={"overall": Score(1.0)}),)
+    old = result_of(trials=trials, scores={"overall": 1.0}, thresholds={"overall": 1.0, "policies": 1.0})
+    new = result_of(trials=trials, scores={"overall": 1.0}, thresholds={"overall": 0.5}, pass_rule="any")
+    found = compare(Side("old", run_of(), [old]), Side("new", run_of(), [new]))
+    assert [(each.case, each.what) for each in found.loosened] == [
+        (new.case, "threshold of overall 1 -> 0.5"),
+        (new.case, "threshold of policies removed, was 1"),
+        (new.case, "pass mean -> any"),
+    ]
+    assert compare(Side("old", run_of(), [new]), Side("new", run_of(), [old])).loosened == ()
