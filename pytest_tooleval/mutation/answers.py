@@ -256,7 +256,7 @@ def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], st
     """Yield each turn's expected calls after their path in the case, and the text to say."""
     test = case.expected
     if case.kind != "conversation":
-        yield _list_of(test), test.calls or (), None
+        yield _list_of(test), test.calls or (), _said(test.expected_text or ()) or None
         return
     of_turns = any(each.turn.calls is not None for each in case.turns)
     for number, each in enumerate(case.turns):
@@ -265,12 +265,17 @@ def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], st
         if not of_turns:  # make the case's calls in the last turn
             place, calls = _list_of(test), test.calls if is_last else None
         texts = [*(each.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
-        yield place, calls or (), "; ".join(filter(None, map(_text, texts))) or "Done."
+        yield place, calls or (), _said(texts) or "Done."
 
 
 def _list_of(part: Expectations) -> str:
     """Return the path of a part's expected calls; empty for `expected_tool`."""
     return field_path(part.list_path) if part.expected_calls is not None else ""
+
+
+def _said(texts: Iterable[str | dict[str, Any]]) -> str:
+    """Return a message with these expected texts."""
+    return "; ".join(filter(None, map(_text, texts)))
 
 
 def _text(expected: str | dict[str, Any]) -> str:

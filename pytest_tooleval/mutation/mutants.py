@@ -102,6 +102,8 @@ def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
     if case.kind == "chain" and right.calls:
         yield from _longer_chains(case, right, others)
     yield from _further_calls(case, right, others, destructive)
+    if right.text is not None:
+        yield Mutant("nothing_said", right.with_calls(right.calls)._replace(text=""))
     for index in range(len(right.calls)):
         yield from _without(case, right, index)
         yield from _other_calls(case, right, index, others)
@@ -111,7 +113,9 @@ def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
 
 def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Mutant]:
     """Break a turn of a conversation: missing or extra calls, wrong values, and silence."""
-    turn, place = case.turns[number], f"turns[{number}]"
+    turn = case.turns[number]
+    # A prompt with a world has its expectations in the case.
+    place = f"turns[{number}]" if turn.messages else "the case"
     parts = [part for part in (turn.turn, case.expected) if part.calls is not None]
     # Other calls that lead to the same state are right.
     plays = any((part.match or case.expected.match) == "state" for part in parts)
@@ -128,7 +132,9 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
     if right.calls:
         again = right.calls[-1]
         careless = is_destructive(again.name) and not plays
-        line = Found("free_calls", {"max_calls": len(right.calls)}, place) if careless else None
+        most = {"max_calls": len(right.calls)}
+        limit = most if turn.messages else {"thresholds": most}
+        line = Found("free_calls", limit, place) if careless else None
         yield Mutant("further_call", right.with_calls((*right.calls, again)), line)
     named = {name for part in parts for each in part.calls or () for name in each.tools}
     others = [plain_call(tool) for tool in turn.tools if tool.name not in named]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from msgspec import structs
+
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory, Score
 from ..record.transcript import Transcript
@@ -106,3 +108,19 @@ def part_of_rows(
 
 def mean(parts: Sequence[Part]) -> float:
     return sum(part.value for part in parts) / len(parts) if parts else 1.0
+
+
+def explained(parts: Sequence[Part]) -> Explained:
+    lines = []
+    for part in parts:
+        for line in part.lines():
+            place = (part.place + line.check.place).removesuffix(": ")
+            lines.append(line._replace(check=structs.replace(line.check, place=place)))
+    return f"right: {held(parts)}", lines
+
+
+def held(parts: Sequence[Part]) -> str:
+    """`8 of 10 (1 more in part)`."""
+    right = sum(part.value >= 1.0 for part in parts)
+    partly = sum(0.0 < part.value < 1.0 for part in parts)
+    return f"{right} of {len(parts)}" + (f" ({partly} more in part)" if partly else "")

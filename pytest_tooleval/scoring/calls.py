@@ -18,12 +18,13 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ExpectedCall, Match
 from ..suite.resolved import accepts, is_unknown
 from ..text import counted
-from .assessment import Assessment, Draft, Explained, Line, Pair
+from .assessment import Assessment, Draft, Explained, Line, Pair, Part, held
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
 from .ends import agent_lines, end_lines, end_share
 from .expected_tool import OneCall
 from .extra_calls import UNEXPECTED, no_extra_calls, overall, parts, surplus_lines
 from .one_call import ALL, Share, check_arguments, check_tool, share_of, shown_call
+from .texts import mean_with, text_checks, with_texts
 
 _NONE_NEEDED = "no tool was called, and none had to be"
 
@@ -36,7 +37,17 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
         which = f"by alternative {found.index(best) + 1} of {len(found)}: "
         draft = best.drafts["overall"]
         best.drafts["overall"] = draft.reworded(lambda text, lines: (which + text, lines))
-    return best._replace(calls=[(case, call) for call in transcript.calls])
+    if texts := text_checks(case, transcript):
+        best.drafts["overall"] = _with_texts(best.drafts["overall"], texts)
+    best = best._replace(calls=[(case, call) for call in transcript.calls])
+    return with_texts(best, texts)
+
+
+def _with_texts(of_calls: Draft, texts: Sequence[Part]) -> Draft:
+    value = mean_with(of_calls.value or 0.0, texts)
+    checks = f"calls {of_calls.value:.4g}, text {held(texts)}"
+    text = f"{value:.4g} = the mean of {1 + len(texts)} checks: {checks}"
+    return of_calls._replace(value=value).reworded(lambda _, lines: (text, lines))
 
 
 def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:

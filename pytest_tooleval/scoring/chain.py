@@ -9,7 +9,8 @@ The chain ends with the reply that calls an expected tool, with a reply without 
                 two got different answers, as when paying twice
     detours     0.1 per call, except the completing one, to a tool that is neither a prerequisite nor
                 expected, at most 1
-    overall     completion * efficiency - redundancy - detours, between 0 and 1
+    overall     completion * efficiency - redundancy - detours, between 0 and 1; with expected texts, the
+                mean of completion and these checks takes the place of completion
 
 Another call to an expected tool in the last reply is surplus, and so is every later call, which only an
 agent with its own loop makes, except retries of failed calls. They make `no_extra_calls` 0.
@@ -22,15 +23,14 @@ from itertools import groupby
 
 from msgspec import structs
 
-from ..jsonschemas.exact import frozen
 from ..record.calls import ToolCall
 from ..record.made import made_in
 from ..record.results import Check, FailureCategory
 from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
-from ..suite.resolved import accepts, is_expected, same_name
+from ..suite.resolved import accepts, is_expected
 from ..text import counted, json_text
-from .assessment import Assessment, Draft, Explained, Line, Pair
+from .assessment import Assessment, Draft, Explained, Line, Pair, Part, held
 from .expected_tool import BestCall, choose
 from .extra_calls import (
     MORE_OFTEN,
@@ -41,7 +41,8 @@ from .extra_calls import (
     parts,
     shared_out,
 )
-from .one_call import check_arguments, check_tool, shown_call, shown_names
+from .one_call import check_arguments, check_tool, same_call, shown_call, shown_names
+from .texts import mean_with, text_checks, with_texts
 
 _REPEATED = "the same call as the one before it"
 _DETOUR = "a detour: neither a prerequisite nor expected"
@@ -49,16 +50,19 @@ _LATER = "not expected after the call that completes the chain"
 
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
-    made = _Chain(case, transcript)
+    texts = text_checks(case, transcript)
+    made = _Chain(case, transcript, texts)
     calls = [(case, call) for call in made.calls]
-    return Assessment(made.drafts(), calls, made.failure, made.parts, made.pairs, made.malformed)
+    found = Assessment(made.drafts(), calls, made.failure, made.parts, made.pairs, made.malformed)
+    return with_texts(found, texts)
 
 
 class _Chain:
     """The calls of a chain."""
 
-    def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:
+    def __init__(self, case: ResolvedCase, transcript: Transcript, texts: Sequence[Part]) -> None:
         self._case = case
+        self._texts = texts
         rounds = [reply for reply in transcript.replies if not reply.is_paused]
         self.calls, self._contents, self._final, taken = _walk(case, rounds[: case.round_limit])
         self._call = self._final.call if self._final else None
@@ -84,7 +88,8 @@ class _Chain:
             "redundancy_penalty": _penalty(self._redundant),
             "detour_penalty": _penalty(self._detours),
         }
-        value, self._divisor = shared_out(case, self._completion * self._factor, self._extra)
+        self._checks = mean_with(self._completion, texts)
+        value, self._divisor = shared_out(case, self._checks * self._factor, self._extra)
         self._value = value - self._lost["redundancy_penalty"] - self._lost["detour_penalty"]
 
     def _repeats(self, index: int) -> bool:
@@ -186,9 +191,10 @@ class _Chain:
 
     def _explain_overall(self) -> Explained:
         redundancy, detours = self._lost.values()
+        checks = f"completion, text {held(self._texts)}" if self._texts else "completion"
         text = (
             f"{max(0.0, self._value):.4g} = "
-            f"{self._completion:.4g} (completion) × {self._factor:.4g} (efficiency){self._divisor} "
+            f"{self._checks:.4g} ({checks}) × {self._factor:.4g} (efficiency){self._divisor} "
             f"- {redundancy:.4g} (redundancy) - {detours:.4g} (detours)"
         )
         least = ", at least 0" if self._value < 0 else ""
@@ -269,12 +275,3 @@ def _efficiency(optimal: int | None, calls: int) -> float | None:
 def _penalty(calls: Sequence[int]) -> float:
     # 0.1 each; a division, as 0.1 * 3 is not 0.3.
     return min(1.0, len(calls) / 10)
-
-
-def same_call(case: ResolvedCase, one: ToolCall, other: ToolCall) -> bool:
-    """True if two calls have the same tool and the same arguments: 5 is 5.0, but 1 is not true."""
-    if not same_name(one.name, other.name, case):
-        return False
-    if one.arguments is None or other.arguments is None:
-        return one.arguments is other.arguments and one.raw_arguments == other.raw_arguments
-    return bool(frozen(one.arguments) == frozen(other.arguments))

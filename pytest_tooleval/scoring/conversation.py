@@ -13,30 +13,33 @@ The checks of each metric:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from decimal import Decimal
 from functools import partial
-from typing import Any
 
-from msgspec import structs
-
-from ..errors import CannotCompare
-from ..jsonschemas.patterns import search
-from ..matchers.numerals import numbers
 from ..record.metrics import CONVERSATION
-from ..record.results import NO_TOOL, NOT_SAID, Check, FailureCategory
+from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ExpectedCall
-from ..text import counted, folded_words, json_text
+from ..text import counted
 from ..worlds.play import Played
-from .assessment import EXPECTED_GOT, Assessment, Draft, Explained, Line, Part, mean, part_of
+from .assessment import (
+    EXPECTED_GOT,
+    Assessment,
+    Draft,
+    Explained,
+    Line,
+    Part,
+    explained,
+    held,
+    mean,
+    part_of,
+)
 from .calls import Calls
 from .references import Worlds, match_of, plays, referenced, state_row
+from .texts import text_parts
 from .turns import Conversation, Span
 
-_JUDGED = "{0.name}: {0.reason} ({0.expected})"
 _UNWANTED = "{0.name}: {0.actual}: {0.reason}"
-_SAID = "{0.name}: expected {0.expected}, but {0.actual} {0.reason}"
 
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
@@ -62,7 +65,6 @@ class _Checks:
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
-        self._judged = {(each.turn, each.rubric): each for each in conversation.transcript.judged}
         self.worlds = Worlds(conversation)
         self._parts = list(self._all_parts())
         self._by_metric = {
@@ -74,7 +76,7 @@ class _Checks:
         drafts = {"overall": Draft(mean(self._parts), self._explain_overall)}
         for metric, parts in self._by_metric.items():
             value = mean(parts) if parts else None
-            drafts[metric] = Draft(value, partial(_explained, parts) if parts else "nothing to check")
+            drafts[metric] = Draft(value, partial(explained, parts) if parts else "nothing to check")
         return drafts
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
@@ -86,11 +88,12 @@ class _Checks:
 
     def _explain_overall(self) -> Explained:
         checks = counted(len(self._parts), "check")
-        held = ", ".join(f"{name} {_held(parts)}" for name, parts in self._by_metric.items() if parts)
-        return f"{mean(self._parts):.4g} = the mean of {checks}: {held}", ()
+        each = ", ".join(f"{name} {held(parts)}" for name, parts in self._by_metric.items() if parts)
+        return f"{mean(self._parts):.4g} = the mean of {checks}: {each}", ()
 
     def _all_parts(self) -> Iterator[Part]:
-        case, turns = self.conversation.case, self.conversation.turns
+        conversation = self.conversation
+        case, turns, is_lost = conversation.case, conversation.turns, conversation.is_lost
         for span in turns:
             yield from _end(span, case.round_limit)
         if self.worlds.too_many:
@@ -98,7 +101,7 @@ class _Checks:
             yield part_of("state", "wrong_state", "", row)
         played, references = self.worlds.played, self.worlds.references()
         for span, forbidden, reference in zip(
-            self.conversation.spans, self.conversation.forbidden, references, strict=True
+            conversation.spans, conversation.forbidden, references, strict=True
         ):
             if not span.replies and span.turn:
                 continue  # a turn that never began meets no expectation, not even to make no call
@@ -107,44 +110,8 @@ class _Checks:
                 yield from _expected_states(case, span, played)
                 if reference is not None:
                     yield from referenced(case, span, played, reference)
-            yield from self._texts(span)
+            yield from text_parts(span, conversation.transcript, turns, is_lost=is_lost)
             yield from _conduct(span, forbidden, case)
-
-    def _texts(self, span: Span) -> Iterator[Part]:
-        last = next((text for text in reversed(span.texts) if text.strip()), "")
-        for expected in span.expected.expected_text or ():
-            if isinstance(expected, dict) and "$judge" in expected:
-                shown = json_text(expected["$judge"])
-                right, why = self._by_judge(span, expected["$judge"])
-                row = Check("judge", shown, json_text(last), float(right), why)
-                yield part_of("text", "wrong_text", span.place, row, _JUDGED)
-            else:
-                right = says(expected, span.texts)
-                why, text, line = "" if right else NOT_SAID, last, EXPECTED_GOT
-                if not right and isinstance(expected, dict) and "$not" in expected:
-                    (why, text), line = self._forbidden_text(span, expected), _SAID
-                row = Check("text", json_text(expected), json_text(text), float(right), why)
-                yield part_of("text", "wrong_text", span.place, row, line)
-
-    def _forbidden_text(self, span: Span, forbidden: dict[str, Any]) -> tuple[str, str]:
-        """Return where a forbidden text was said, and the first message that has it."""
-        several = not span.turn and len(self.conversation.turns) > 1
-        for turn in self.conversation.turns if several else [span]:
-            for text in turn.texts:
-                if not says(forbidden, [text]):
-                    return f"was said{f' in turn {turn.end}' if several else ''}", text
-        return "was said", ""
-
-    def _by_judge(self, span: Span, rubric: str) -> tuple[bool, str]:
-        found = self._judged.get((span.turn, rubric))
-        if found is not None:
-            return found.passed, found.reason
-        if self.conversation.is_lost:
-            return False, "not judged, because the conversation has already failed"
-        if not span.is_said:
-            return False, "nothing was said"
-        message = f"the rubric {json_text(rubric)} needs a judge; set --tooleval-judge=MODEL"
-        raise CannotCompare(message, span.place + "expected_text")
 
 
 def _end(span: Span, most: int) -> Iterator[Part]:
@@ -199,34 +166,6 @@ def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator
     for path, wanted in (span.expected.expected_state or {}).items():
         row = state_row(case, state, path, wanted)
         yield part_of("state", "wrong_state", span.place, row)
-
-
-def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
-    """True if a text contains what is expected, ignoring case, white space and commas (1,000)."""
-    if isinstance(expected, str):
-        return any(folded_words(expected) in folded_words(text) for text in texts)
-    ((key, operand),) = expected.items()
-    if key == "$not":
-        return not says(operand, texts)
-    if key == "$regex":
-        return any(search(operand, text) for text in texts)
-    return any(Decimal(str(operand)) in numbers(text) for text in texts)
-
-
-def _explained(parts: Sequence[Part]) -> Explained:
-    lines = []
-    for part in parts:
-        for line in part.lines():
-            place = (part.place + line.check.place).removesuffix(": ")
-            lines.append(line._replace(check=structs.replace(line.check, place=place)))
-    return f"right: {_held(parts)}", lines
-
-
-def _held(parts: Sequence[Part]) -> str:
-    """`8 of 10 (1 more in part)`."""
-    right = sum(part.value >= 1.0 for part in parts)
-    partly = sum(0.0 < part.value < 1.0 for part in parts)
-    return f"{right} of {len(parts)}" + (f" ({partly} more in part)" if partly else "")
 
 
 def _call_lines(match: str, drafts: dict[str, Draft]) -> list[Line]:

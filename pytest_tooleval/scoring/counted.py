@@ -26,9 +26,8 @@ from ..worlds.plain import differences
 from ..worlds.play import look
 from ..worlds.world import World
 from .assessment import InTurns
-from .chain import same_call
 from .hosted import is_free
-from .one_call import params_match
+from .one_call import params_match, same_call
 
 
 def counted(case: ResolvedCase, transcript: Transcript) -> Transcript:

@@ -17,7 +17,7 @@ from .one_call import NOT_OFFERED, shown_call
 
 MORE_OFTEN = "more often than expected"
 UNEXPECTED = "called {0.actual}: {0.reason}"
-_PARTS = ("tool_selection", "parameter_accuracy")
+_PARTS = ("tool_selection", "parameter_accuracy", "text")
 _SHOWN = 50  # surplus calls in an explanation
 
 

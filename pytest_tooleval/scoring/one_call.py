@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare, ScoringError
+from ..jsonschemas.exact import frozen
 from ..jsonschemas.parameters import takes_null
 from ..matchers.compare import matches, reason, with_keys_of
 from ..matchers.matcher import is_optional
@@ -23,7 +24,7 @@ from ..record.calls import ToolCall
 from ..record.results import ABSENT, NO_TOOL, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.resolved import accepts, find_tool, is_unknown
+from ..suite.resolved import accepts, find_tool, is_unknown, same_name
 from ..text import MOST_SHOWN, folded, json_text, printable, shorten, shown
 from .assessment import EXPECTED_GOT, Line
 
@@ -222,3 +223,12 @@ def check_arguments(
 
 def _missing(like: str | None) -> str:
     return "is missing" if like is None else f"is missing; {json_text(like)} is a different name"
+
+
+def same_call(case: ResolvedCase, one: ToolCall, other: ToolCall) -> bool:
+    """True if two calls have the same tool and the same arguments: 5 is 5.0, but 1 is not true."""
+    if not same_name(one.name, other.name, case):
+        return False
+    if one.arguments is None or other.arguments is None:
+        return one.arguments is other.arguments and one.raw_arguments == other.raw_arguments
+    return bool(frozen(one.arguments) == frozen(other.arguments))

@@ -35,11 +35,10 @@ from ..suite.types import EndedCall
 from ..text import counted, json_text, printable
 from ..worlds.plain import read_json
 from .assessment import WITH_REASON, Draft, Explained, Line
-from .chain import same_call
-from .conversation import says
 from .ends import has_result, shown_answer
 from .forbidden import is_meant
-from .one_call import caller_of, compare, shown_call, shown_names, with_arguments
+from .one_call import caller_of, compare, same_call, shown_call, shown_names, with_arguments
+from .texts import says
 
 _SHOWN = 20  # broken calls in an explanation
 _UNANSWERED = "no answers were recorded, so calls count as answered"

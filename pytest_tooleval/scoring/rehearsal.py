@@ -48,7 +48,7 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
                 if str(error) in reported:  # such as a failed import of the world
                     continue
                 reported.add(str(error))
-                at: Loc = (*loc, "turns" if test.user is None else "user")
+                at: Loc = (*loc, test.leader or "turns")
                 if not _can_be_made(case):
                     at = (*loc, "world") if test.world else ("world",)
                 what = "" if "cannot run" in str(error) else "the expected calls cannot be run: "

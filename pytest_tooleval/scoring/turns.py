@@ -163,6 +163,15 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     return found or leak_in_texts(case, [reply.text for reply in transcript.replies])
 
 
+def spans_of(case: ResolvedCase, transcript: Transcript) -> tuple[Sequence[Span], bool]:
+    """Return what texts are expected of, and whether the case has failed whatever they are."""
+    if case.kind == "conversation":
+        conversation = Conversation(case, transcript)
+        return conversation.spans, conversation.is_lost
+    is_lost = transcript.no_answer is not None or forbidden_in(case, transcript) is not None
+    return [Span("", case.expected, transcript.replies, 0)], is_lost
+
+
 def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
     """Return the rubrics for a judge, each with its turn number, or 0 for the whole conversation.
 
@@ -170,6 +179,6 @@ def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]
     """
     if not case.rubrics:
         return []
-    conversation = Conversation(case, without_stop(case, transcript))
-    said = [span for span in conversation.spans if span.is_said and not conversation.is_lost]
+    spans, is_lost = spans_of(case, without_stop(case, transcript))
+    said = [span for span in spans if span.is_said and not is_lost]
     return [(span.turn, rubric) for span in said for rubric in span.expected.rubrics]

@@ -45,6 +45,11 @@ CaseKind = Literal["calls", "chain", "conversation"]
 DEFAULT_STOP = "###STOP###"
 DEFAULT_MAX_TURNS = 20
 DEFAULT_MAX_ROUNDS = 10
+# Each of them makes a case a conversation.
+_WORLD = (
+    '"module:Class" or "module:function" in a module next to the suite, or true for the suite\'s world'
+)
+_LEADERS = ("turns", "user", "world")
 _TURN = '{"prompt": "...", "expected_calls": [...]}'
 
 
@@ -244,8 +249,10 @@ class TestCase(Expectations):
     user: User | None = Field(
         None, description="Instead of turns: a model that plays the user until the goal is reached."
     )
-    world: Annotated[WorldName | None, OnlyFor("conversation")] = Field(
-        None, description="The world of this case, as in the suite."
+    world: Annotated[Literal[True] | WorldName, Expects(_WORLD)] | None = Field(
+        None,
+        description="The world of this case, as in the suite, or true for the suite's. A prompt with a "
+        "world is a conversation of one turn, which ends with a reply without calls.",
     )
     world_args: Annotated[WorldArgs | None, OnlyFor("conversation")] = Field(
         None, description="Arguments for the world; replace the suite's."
@@ -318,9 +325,14 @@ class TestCase(Expectations):
     @cached_property
     def kind(self) -> CaseKind:
         """One message and one reply, a chain of replies, or a conversation."""
-        if self.turns is not None or self.user is not None:
+        if self.leader is not None:
             return "conversation"
         return "chain" if self.multi_turn else "calls"
+
+    @property
+    def leader(self) -> str | None:
+        """The field that makes this case a conversation; None if it is none."""
+        return next((name for name in _LEADERS if getattr(self, name) is not None), None)
 
     @property
     def expects_nothing(self) -> bool:
@@ -337,7 +349,8 @@ DEFAULTS = {
 class ResolvedTurn(Struct, frozen=True):
     """A turn with its prompt as messages, and the tools offered in it.
 
-    If a model plays the user, a single one without a prompt represents every turn.
+    Without `turns`, a single one without a prompt stands for the only turn, or for each one of a model
+    that plays the user.
     """
 
     turn: Turn

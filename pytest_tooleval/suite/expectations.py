@@ -118,7 +118,7 @@ class Expectations(Commented):
     match: Annotated[Match | None, OnlyFor("conversation")] = Field(
         None,
         description=(
-            "With turns, how calls compare with expected_calls: exact (the default), contains "
+            "In a conversation, how calls compare with expected_calls: exact (the default), contains "
             "(extra calls are allowed), within (only these are allowed, each as often as listed), "
             "state (they lead to the same state of the world). In the case: the default for its turns."
         ),
@@ -149,17 +149,16 @@ class Expectations(Commented):
     expected_text: Annotated[
         list[ExpectedText] | None,
         Expects('a list of texts and matchers, such as ["refunded", {"$number": 40}]'),
-        OnlyFor("conversation"),
     ] = Field(
         None,
-        description="With turns: what a message of the assistant must contain: a text, "
+        description="What a message of the assistant must contain: a text, "
         '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
     )
 
     may_change_nothing: Annotated[bool, Apart()] = Field(
         False,
-        description="With turns: whether an agent that makes no call may pass, as with a state that has "
-        "to stay as it is. Without it, such a case is an error.",
+        description="In a conversation: whether an agent that makes no call may pass, as with a state "
+        "that has to stay as it is. Without it, such a case is an error.",
     )
 
     # The number of the list in `$any_of` that these have instead of all.

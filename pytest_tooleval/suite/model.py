@@ -89,7 +89,7 @@ class Suite(Commented):
     )
     world: WorldName | None = Field(
         None,
-        description='What cases with turns act on: "module:name" of a class, or of a function that '
+        description='What conversations act on: "module:name" of a class, or of a function that '
         "returns objects, in a module next to the suite. Public methods are the tools, public "
         "attributes the state.",
     )
@@ -203,7 +203,7 @@ class Suite(Commented):
 
 def world_of(suite: Suite, case: TestCase) -> WorldSpec | None:
     """The world of a conversation, if it has one."""
-    target = case.world or suite.world
+    target = suite.world if case.world is True else case.world or suite.world
     if target is None or case.kind != "conversation":
         return None
     args = suite.world_args if case.world_args is None else case.world_args

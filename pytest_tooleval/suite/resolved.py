@@ -11,7 +11,7 @@ from ..record.calls import ToolCall
 from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
 from ..record.names import KnownTools, meant, same_tool
 from ..record.thresholds import needed_of
-from .case import AsWritten, CaseKind, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
+from .case import AsWritten, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
 from .expectations import ANY_TOOL, Expectations, ExpectedCall
 from .fingerprints import content_of_case
 from .model import Suite, world_of
@@ -20,7 +20,7 @@ from .tools import Tool
 
 _DEFAULTS = {row.name: row.default for row in ROWS if row.default is not None}
 # They judge a chain in place of `overall`: another allowed prerequisite is less efficient, not wrong.
-_OF_CHAINS = frozenset(row.name for row in ROWS if row.kinds == ("chain",))
+_OF_CHAINS = frozenset(("text", *(row.name for row in ROWS if row.kinds == ("chain",))))
 # BFCL judges only what `overall` judges. In a conversation, an invalid call does no harm if the model
 # corrects it in its next reply. Policies hold everywhere.
 _ONLY_OVERALL = ("overall", "policies")
@@ -96,7 +96,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     over = overrides or Overrides()
     param_scoring = case.param_scoring or suite.param_scoring or DEFAULT_MODE
     layers = (suite.thresholds, case.thresholds, over.thresholds)
-    merged = merged_thresholds(case.kind, MODES[param_scoring], *layers)
+    merged = merged_thresholds(case, MODES[param_scoring], *layers)
     policies = (*suite.policies, *case.policies)
     apart = {*LIMITS, *(() if policies else ("policies",))}
     thresholds = {name: value for name, value in merged.items() if name not in apart}
@@ -148,7 +148,7 @@ def _expectations_of(case: TestCase) -> Expectations:
 
 def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...]:
     """Return the turns of a case, withholding each new tool until its turn."""
-    if case.user is not None:
+    if case.kind == "conversation" and case.turns is None:
         return (ResolvedTurn(Turn(prompt=""), (), tools),)
     turns, names = case.turns or (), [tool.name for tool in tools]
     resolved = []
@@ -160,16 +160,17 @@ def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...
 
 
 def merged_thresholds(
-    kind: CaseKind, mode: Mode, *layers: Mapping[str, float | None] | None
+    case: TestCase, mode: Mode, *layers: Mapping[str, float | None] | None
 ) -> dict[str, float]:
     """Return thresholds and limits, each from the last layer that sets it, or else the defaults.
 
-    `completion` and the penalties judge a chain, unless a layer sets `overall`, even to None.
+    `completion`, the penalties and expected texts judge a chain, unless a layer sets `overall`, even to
+    None.
     """
-    if mode.only_overall or kind == "conversation":
+    if mode.only_overall or case.kind == "conversation":
         names: Collection[str] = _ONLY_OVERALL
-    elif kind == "chain" and not any("overall" in (layer or ()) for layer in layers):
-        names = _DEFAULTS.keys() - {"overall"}
+    elif case.kind == "chain" and not any("overall" in (layer or ()) for layer in layers):
+        names = _DEFAULTS.keys() - {"overall", *(() if case.expected_text else ("text",))}
     else:
         names = _DEFAULTS.keys() - _OF_CHAINS
     merged: dict[str, float | None] = {name: _DEFAULTS[name] for name in _DEFAULTS if name in names}

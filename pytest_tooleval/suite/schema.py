@@ -62,6 +62,7 @@ def _kinds() -> list[dict[str, Any]]:
         {"required": ["turns"], "properties": {**no_prompt, "user": null}},
         {"required": ["user"], "properties": {**no_prompt, "turns": null}},
         {"required": ["prompt", "expected_calls"], "properties": several},
+        {"required": ["prompt", "world"], "properties": {"turns": null, "user": null}},
     ]
 
 

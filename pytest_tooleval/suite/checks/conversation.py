@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-from ...explain import describe, nearest, show
 from ...findings import Finding, Findings, Loc
-from ...jsonschemas.patterns import pattern_problem
 from ...matchers.matcher import has_matcher, matcher_findings
-from ...record.calls import is_number
-from ...text import folded_words
 from ...worlds.plain import read_path
 from ..expectations import ANY_TOOL, Expectations
 from ..tools import forces_call
@@ -22,26 +16,19 @@ _SAYS_NOTHING = (
     '"contains" says nothing where no call has to be made; for no call, write "exact"; for any calls, '
     "such as those that policies judge, leave the expected calls out"
 )
-_TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
-_REFUSED = (
-    "prompt",
-    "expected_tool",
-    "expected_params",
-    "multi_turn",
-    "optimal_hops",
-    "valid_prerequisites",
-    "user",
-)
+_OF_CHAINS = ("multi_turn", "optimal_hops", "valid_prerequisites")
+_OF_PROMPTS = ("prompt", "expected_tool", "expected_params", "user")
 
 
 def _leader(scope: Scope) -> str:
-    return "turns" if scope.case.turns is not None else "user"
+    assert scope.case.leader is not None
+    return scope.case.leader
 
 
 def field_errors(scope: Scope) -> Findings:
-    """Fields of other kinds; the prompts of a conversation come from its turns or its user."""
+    """Fields of other kinds; without a prompt, those of the user come from the turns or a model."""
     leader, case = _leader(scope), scope.case
-    for field in _REFUSED:
+    for field in (*_OF_CHAINS, *(_OF_PROMPTS if leader != "world" else ())):
         if field != leader and (getattr(case, field) or (field == "expected_tool" and case.gives_tool)):
             instead = "; give expected_calls" if field.startswith("expected") else ""
             message = f"cannot be combined with {leader}; remove one of the two{instead}"
@@ -62,6 +49,9 @@ def world_errors(scope: Scope) -> Findings:
         if scope.has_world and getattr(case, field):
             message = "cannot be combined with a world, which answers all calls"
             yield Finding((*scope.at, field), message, at_key=True)
+    if case.world is True and not scope.has_world:
+        message = 'true is the world of the suite, which has none; add "world": "module:Class" to it'
+        yield Finding((*scope.at, "world"), message)
     if case.play_failed_calls and not scope.has_world:
         yield Finding((*scope.at, "play_failed_calls"), _NEEDS_WORLD, at_key=True)
 
@@ -178,52 +168,6 @@ def state_errors(scope: Scope) -> Findings:
             message = 'expected a path such as orders.A1.refunded or orders["a.b"][0]'
             yield Finding((*at, path), message, at_key=True)
     yield from matcher_findings(state, at)
-
-
-def text_errors(scope: Scope) -> Findings:
-    for index, text in enumerate(scope.part.expected_text or ()):
-        yield from _text(text, (*scope.at, "expected_text", index))
-
-
-def text_findings(text: Any, at: Loc) -> Findings:
-    """What is wrong with a text that a message contains, or a matcher on it."""
-    if isinstance(text, dict) and text.keys() == {"$judge"}:
-        yield Finding((*at, "$judge"), "not allowed here: a judge reads the assistant", at_key=True)
-    else:
-        yield from _text(text, at, _TEXT_KEYS[:-1])
-
-
-def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
-    example = 'a text, {"$regex": ...}, {"$number": ...}, {"$not": ...} or {"$judge": ...}'
-    if isinstance(text, str):
-        if not text.strip():
-            yield Finding(at, "an empty text, which every message contains")
-        elif not folded_words(text):
-            message = 'commas are ignored, so every message contains it; write {"$regex": ","}'
-            yield Finding(at, message)
-        return
-    if not isinstance(text, dict) or len(text) != 1:
-        yield Finding(at, f"expected {example}, got {describe(text)}")
-        return
-    ((key, operand),) = text.items()
-    if key == "$judge" and key not in keys:
-        message = "not allowed in $not, where it would pass if the judge is unsure; say it in the rubric"
-        yield Finding((*at, key), message, at_key=True)
-    elif key not in keys:
-        near = nearest(key, keys)
-        hint = f", did you mean {show(near)}?" if near else f"; expected {example}"
-        yield Finding((*at, key), f"unknown{hint}", at_key=True)
-    elif key == "$not":
-        yield from _text(operand, (*at, key), _TEXT_KEYS[:-1])
-    elif key == "$judge" and (not isinstance(operand, str) or not operand.strip()):
-        yield Finding((*at, key), f"expected a rubric, got {describe(operand)}")
-    elif key == "$number" and not is_number(operand):
-        yield Finding((*at, key), f"expected a number, got {describe(operand)}")
-    elif key == "$regex":
-        if not isinstance(operand, str) or not operand:
-            yield Finding((*at, key), f"expected a regular expression, got {describe(operand)}")
-        elif problem := pattern_problem(operand):
-            yield Finding((*at, key), problem)
 
 
 def new_tool_errors(scope: Scope) -> Findings:

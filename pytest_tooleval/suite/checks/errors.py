@@ -8,7 +8,7 @@ from ...findings import Finding, Findings, Loc
 from ..case import DEFAULTS, CaseKind, TestCase
 from ..fields import OnlyFor, fields_of, readable
 from ..model import Suite
-from . import cases, chain, conversation, expectations, features, policies, thresholds, tools
+from . import cases, chain, conversation, expectations, features, policies, texts, thresholds, tools
 from .scope import Check, KnownTools, Scope, case_scopes, tools_of_suite
 
 Metrics = Collection[str] | None
@@ -25,6 +25,7 @@ _OF_PARTS = (
     expectations.params_errors,
     expectations.expected_call_errors,
     expectations.forbidden_call_errors,
+    texts.text_errors,
 )
 _OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
     "calls": (),
@@ -41,7 +42,6 @@ _OF_PARTS_OF_CONVERSATIONS = (
     conversation.match_errors,
     conversation.silent_match_errors,
     conversation.state_errors,
-    conversation.text_errors,
     conversation.new_tool_errors,
 )
 
@@ -52,14 +52,19 @@ def _only_for(kind: CaseKind, message: str) -> dict[str, str]:
 
 
 _OF_CHAINS = _only_for("chain", 'only for multi-turn cases; add "multi_turn": true, or remove this')
-_OF_CONVERSATIONS = _only_for(
-    "conversation", 'only for conversations; write "turns": [{"prompt": ...}] instead of prompt'
+_NEEDS_WORLD = (
+    'needs a world, which answers the calls; add "world": "module:Class" to the case, or true for the '
+    "suite's"
 )
+_OF_CONVERSATIONS = _only_for("conversation", _NEEDS_WORLD)
 _ONE_CALL = "not allowed in a multi-turn case: a chain ends with one call; write expected_tool instead"
 # The fields that a kind of case cannot have, each with the reason.
 _REFUSED: Mapping[CaseKind, Mapping[str, str]] = {
     "calls": {**_OF_CHAINS, **_OF_CONVERSATIONS},
-    "chain": {**_OF_CONVERSATIONS, "expected_calls": _ONE_CALL},
+    "chain": {
+        **_only_for("conversation", f"{_NEEDS_WORLD}, instead of multi_turn"),
+        "expected_calls": _ONE_CALL,
+    },
     "conversation": {},
 }
 

@@ -32,7 +32,7 @@ def prompt_errors(scope: Scope) -> Findings:
             if message.role == "user" and isinstance(text, str) and not text.strip():
                 problem = "an empty message from the user; write what the user says"
                 yield Finding((*at, index, "content"), problem)
-    elif scope.case.kind != "conversation":
+    elif scope.case.turns is None and scope.case.user is None:
         expected = expected_at(TestCase, "prompt")
         given = "prompt" in scope.case.model_fields_set
         yield Finding(at, wrong_value(expected, None) if given else f"missing; expected {expected}")
@@ -63,7 +63,7 @@ def params_errors(scope: Scope) -> Findings:
         )
         yield Finding(at, message, at_key=True)
     elif not part.gives_tool:
-        if scope.turn is not None:
+        if scope.turn is not None or scope.case.leader == "world":
             yield Finding(at, "needs expected_tool, the tool that takes them", at_key=True)
     elif part.expected_params and part.expected_tool is None:
         message = "expected_tool is null, so no params can be expected; fix one of the two"
@@ -75,7 +75,9 @@ def expected_call_errors(scope: Scope) -> Findings:
         yield from _call_errors(call, (*scope.at, *at), scope.tools)
         for field in _ENDS if scope.case.kind != "conversation" else ():
             if field in call.model_fields_set:
-                message = "only with turns, whose calls are answered; write the prompt as a turn"
+                message = (
+                    'needs answers to the calls; add "world": "module:Class" to the case, or write turns'
+                )
                 yield Finding((*scope.at, *at, field), message, at_key=True)
     if scope.part.expected_calls is None and scope.part.call_order == "strict":
         message = "has no effect without expected_calls; remove it"

@@ -14,8 +14,8 @@ from ...matchers.matcher import matcher_findings
 from ..fields import wrong_value
 from ..policies import FROM, SAME, EarlierAnswer, Needed, OtherCall, Policy, operands, with_stand_ins
 from ..reading import findings_of
-from .conversation import text_findings
 from .scope import KnownTools
+from .texts import text_findings
 
 _CONDITIONS = ("only_after", "never_after", "after_approval", "at_most", "at_least", "expected_params")
 

@@ -143,7 +143,7 @@ def world_warnings(suite: Suite) -> Findings:
 def case_world_warnings(scope: Scope) -> Findings:
     """Expected calls that the case's own world has no method for."""
     case = scope.case
-    spec = world_of(scope.suite, case) if case.world is not None else None
+    spec = world_of(scope.suite, case) if isinstance(case.world, str) else None
     if spec is None:
         return
     try:

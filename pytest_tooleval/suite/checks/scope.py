@@ -89,7 +89,7 @@ class Scope(NamedTuple):
 
     @property
     def has_world(self) -> bool:
-        return self.case.world is not None or self.suite.world is not None
+        return isinstance(self.case.world, str) or self.suite.world is not None
 
     @property
     def parts(self) -> Iterator[Scope]:

@@ -46,7 +46,7 @@ def judging_errors(scope: Scope) -> Findings:
     if not (suite.thresholds or case.thresholds):
         return  # the defaults judge
     mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
-    if not judges(merged_thresholds(case.kind, mode, suite.thresholds, case.thresholds)):
+    if not judges(merged_thresholds(case, mode, suite.thresholds, case.thresholds)):
         at = scope.at if case.thresholds is None else (*scope.at, "thresholds")
         yield Finding(at, NOTHING_JUDGES)
 

@@ -65,7 +65,7 @@ export async function accept(row, trial) {
  */
 function accepted(text, place, item, trial) {
   if (item.parametrize) throw new Error("several rows share this case's expectations; set them in the suite editor");
-  if (item.turns) throw new Error("set a conversation's expected calls in the suite editor, turn by turn");
+  if (item.turns || item.world) throw new Error("set a conversation's expected calls in the suite editor");
   if (item.user) throw new Error("a conversation with a simulated user differs each time; set its expectations in the suite editor");
   const made = (trial.transcript?.replies ?? []).flatMap((reply) => reply.calls);
   const calls = item.multi_turn ? made.slice(-1) : made;

@@ -20,6 +20,10 @@ const FIRST = {
   none: ["prompt", "id", EXPECTATION, "multi_turn"],
   turns: ["id", EXPECTATION, "turns", "user", "match", "results", "max_rounds", "expected_calls", "expected_state", "expected_text", "world", "world_args", "play_failed_calls"],
 };
+/** A prompt with a world shows these, too. */
+const IN_WORLD = ["world", "world_args", "match", "results", "expected_state", "max_rounds", "play_failed_calls"];
+/** What only conversations show first, though any case may have it. */
+const ANYWHERE = ["world", "expected_text"];
 const OF_CHAINS = ["max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses", "live_tools"];
 /** The fields for expected calls, and those for conversations, which another expectation replaces. */
 const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order"];
@@ -50,9 +54,10 @@ export function expectationOf(item) {
 export function fieldsOf(item, keys) {
   const kind = expectationOf(item);
   const isChain = kind !== "turns" && (item.multi_turn === true || OF_CHAINS.some((key) => item[key] !== undefined));
-  const first = [...FIRST[kind], ...(isChain ? OF_CHAINS : [])];
+  const inWorld = kind !== "turns" && item.world !== undefined;
+  const first = [...FIRST[kind], ...(inWorld ? IN_WORLD : isChain ? OF_CHAINS : [])];
   // What other expectations show first is only for them.
-  const others = [...Object.values(FIRST).flat(), ...OF_CHAINS].filter((key) => [item[key] ?? []].flat().length === 0);
+  const others = [...Object.values(FIRST).flat(), ...OF_CHAINS].filter((key) => !ANYWHERE.includes(key) && [item[key] ?? []].flat().length === 0);
   return { first, more: keys.filter((key) => !first.includes(key) && !others.includes(key)) };
 }
 

@@ -56,6 +56,29 @@ def test_a_failure_goes_through_the_turns_in_their_order(desk: Project) -> None:
     )
 
 
+def test_a_prompt_with_a_world_is_a_turn_and_another_one_is_a_reply(desk: Project) -> None:
+    suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
+    call = {"tool": "refund", "params": {"order": "A1", "amount": 40}}
+    asked = {"prompt": "I am ada@example.com. Please refund order A1.", "expected_calls": [call]}
+    judged = {"match": "state", "expected_text": [{"$number": 40}]}
+    suite["test_cases"] = [
+        {"id": "played", "world": True, **asked, **judged},
+        {"id": "one-reply", **asked},
+    ]
+    desk.write("refunds.tooleval.json", json.dumps(suite))
+    desk.run("--tooleval-report=out.json", *(f"--tooleval-model={name}" for name in AGENTS), model=None)
+    found = {name: row["outcome"] for name, row in desk.rows().items()}
+    assert {name: found[f"played[{name}]"] for name in AGENTS} == {
+        "right": "passed",
+        "lying": "failed",
+        "careless": "failed",
+        "destructive": "passed",
+    }
+    assert found["one-reply[right]"] == "passed"
+    (trial,) = desk.rows()["one-reply[right]"]["trials"]
+    assert len(trial["transcript"]["replies"]) == 1
+
+
 def test_a_world_that_is_not_there_is_no_fault_of_the_agent(desk: Project) -> None:
     tools = [{"type": "function", "function": {"name": "refund"}}]
     case = {"id": "a", "turns": [{"prompt": "Hello", "expected_state": {"paid": 1}}]}

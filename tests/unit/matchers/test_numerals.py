@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from pytest_tooleval.matchers.numerals import numbers
-from pytest_tooleval.scoring.conversation import says
+from pytest_tooleval.scoring.texts import says
 
 TABLE = {
     "You get $5.00 back": [5],

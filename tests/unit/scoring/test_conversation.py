@@ -11,7 +11,7 @@ import pytest
 from pytest_tooleval import Suite, TrialResult, score_calls, score_messages
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.scoring.conversation import says
+from pytest_tooleval.scoring.texts import says
 from pytest_tooleval.suite.load import parse_suite
 
 DESK = """

@@ -123,13 +123,53 @@ def test_one_mistake_is_one_problem(
     assert message in problem.message
 
 
-def test_what_needs_turns_or_a_world(tmp_path: Path) -> None:
-    plain = {"turns": None, "prompt": "Hi", "expected_calls": [CALL], "match": "contains"}
-    with pytest.raises(SuiteError, match=r"test_cases\[0\].match: only for conversations"):
-        parse(tmp_path, plain)
+# Cases with a prompt, and the problem that names the fix.
+PROMPTS: list[tuple[dict[str, Any], str]] = [
+    ({"match": "contains"}, 'match: needs a world, .*; add "world": "module:Class" to the case'),
+    ({"results": True}, "results: needs a world"),
+    ({"expected_state": {"a": 1}}, "expected_state: needs a world"),
+    ({"multi_turn": True, "expected_state": {"a": 1}}, "expected_state: .* instead of multi_turn"),
+    ({"world": True, "multi_turn": True}, "multi_turn: cannot be combined with world"),
+    ({"world": True, "prompt": None}, "prompt: expected the user's message"),
+    ({"world": True, "optimal_hops": 1}, "optimal_hops: cannot be combined with world"),
+    ({"world": True, "tool_choice": "required"}, "tool_choice: a turn ends with a reply without calls"),
+    ({"world": False}, "world: expected .* or true for the suite's world, got false"),
+    ({"expected_text": [{"$foo": 1}]}, r"expected_text\[0\]..foo: unknown"),
+]
+
+
+@pytest.mark.parametrize(("case", "message"), PROMPTS)
+def test_a_prompt_that_lacks_what_its_fields_need(
+    tmp_path: Path, case: dict[str, Any], message: str
+) -> None:
+    given = {"turns": None, "prompt": "Hi", "expected_tool": "refund", **case}
+    with pytest.raises(SuiteError, match=rf"test_cases\[0\].{message}") as caught:
+        parse(tmp_path, given)
+    assert len(caught.value.problems) == 1
+
+
+def test_a_prompt_with_a_world_is_a_conversation_of_one_turn(tmp_path: Path) -> None:
+    prompt = {"turns": None, "prompt": "Hi", "expected_tool": "refund"}
+    fields = {"match": "state", "results": True, "expected_state": {"a": 1}, "expected_text": ["done"]}
+    for world in (True, "desk:Desk"):
+        suite = parse(tmp_path, {**prompt, **fields, "world": world})
+        case = resolve(suite, suite.test_cases[0])
+        assert (case.kind, case.tool_choice, len(case.turns)) == ("conversation", "auto", 1)
+        assert case.world is not None
+        assert case.world.target == "desk:Desk"
+    # Others stay as they are, also in a suite with a world.
+    suite = parse(tmp_path, {**prompt, "expected_text": ["done"]})
+    case = resolve(suite, suite.test_cases[0])
+    assert (case.kind, case.tool_choice, case.round_limit, case.world) == ("calls", "required", 1, None)
+
+
+def test_what_needs_a_world(tmp_path: Path) -> None:
     tools = [{"type": "function", "function": {"name": "refund"}}]
     with pytest.raises(SuiteError, match="expected_state: needs a world"):
         parse(tmp_path, turn(expected_state={"a": 1}), world=None, tools=tools)
+    prompt = {"turns": None, "prompt": "Hi", "expected_tool": "refund"}
+    with pytest.raises(SuiteError, match="world: true is the world of the suite, which has none"):
+        parse(tmp_path, {**prompt, "world": True}, world=None, tools=tools)
     with pytest.raises(SuiteError, match="play_failed_calls: needs a world"):
         parse(tmp_path, {**turn(max_calls=1), "play_failed_calls": True}, world=None, tools=tools)
 

@@ -1,0 +1,101 @@
+"""The texts that an assistant must say: each is a check, and a judge decides on rubrics."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from ..errors import CannotCompare
+from ..jsonschemas.patterns import search
+from ..matchers.numerals import numbers
+from ..record.results import NOT_SAID, Check, FailureCategory
+from ..record.transcript import Transcript
+from ..suite.case import ResolvedCase
+from ..text import folded_words, json_text
+from .assessment import EXPECTED_GOT, Assessment, Draft, Part, explained, mean, part_of
+from .turns import Span, spans_of
+
+_JUDGED = "{0.name}: {0.reason} ({0.expected})"
+_SAID = "{0.name}: expected {0.expected}, but {0.actual} {0.reason}"
+
+
+def with_texts(found: Assessment, texts: Sequence[Part]) -> Assessment:
+    """Add the checks of texts to the assessment of a single reply or a chain, but for `overall`."""
+    if not texts:
+        return found
+
+    def failure(failing: Collection[str]) -> FailureCategory | None:
+        of_calls = None if failing == {"text"} else found.failure(failing)
+        return of_calls or next((part.failure for part in texts if part.value < 1.0), None)
+
+    text = Draft(mean(texts), partial(explained, texts))
+    return found._replace(drafts={**found.drafts, "text": text}, failure=failure)
+
+
+def mean_with(value: float, texts: Sequence[Part]) -> float:
+    """Return the mean of the check of the calls, which has this value, and those of the texts."""
+    return (value + sum(part.value for part in texts)) / (1 + len(texts))
+
+
+def text_checks(case: ResolvedCase, transcript: Transcript) -> list[Part]:
+    """Return the checks of the texts of a case without turns."""
+    if not case.expected.expected_text:
+        return []
+    spans, is_lost = spans_of(case, transcript)
+    return [part for span in spans for part in text_parts(span, transcript, spans, is_lost=is_lost)]
+
+
+def text_parts(
+    span: Span, transcript: Transcript, turns: Sequence[Span], *, is_lost: bool
+) -> Iterator[Part]:
+    """Yield the checks of a span's texts; those of a lost conversation are not judged."""
+    last = next((text for text in reversed(span.texts) if text.strip()), "")
+    for expected in span.expected.expected_text or ():
+        if isinstance(expected, dict) and "$judge" in expected:
+            shown = json_text(expected["$judge"])
+            right, why = _by_judge(span, expected["$judge"], transcript, is_lost=is_lost)
+            row = Check("judge", shown, json_text(last), float(right), why)
+            yield part_of("text", "wrong_text", span.place, row, _JUDGED)
+        else:
+            right = says(expected, span.texts)
+            why, text, line = "" if right else NOT_SAID, last, EXPECTED_GOT
+            if not right and isinstance(expected, dict) and "$not" in expected:
+                (why, text), line = _forbidden_text(span, expected, turns), _SAID
+            row = Check("text", json_text(expected), json_text(text), float(right), why)
+            yield part_of("text", "wrong_text", span.place, row, line)
+
+
+def _forbidden_text(span: Span, forbidden: dict[str, Any], turns: Sequence[Span]) -> tuple[str, str]:
+    """Return where a forbidden text was said, and the first message that has it."""
+    several = not span.turn and len(turns) > 1
+    for turn in turns if several else [span]:
+        for text in turn.texts:
+            if not says(forbidden, [text]):
+                return f"was said{f' in turn {turn.end}' if several else ''}", text
+    return "was said", ""
+
+
+def _by_judge(span: Span, rubric: str, transcript: Transcript, *, is_lost: bool) -> tuple[bool, str]:
+    for found in reversed(transcript.judged):
+        if (found.turn, found.rubric) == (span.turn, rubric):
+            return found.passed, found.reason
+    if is_lost:
+        return False, "not judged, because the conversation has already failed"
+    if not span.is_said:
+        return False, "nothing was said"
+    message = f"the rubric {json_text(rubric)} needs a judge; set --tooleval-judge=MODEL"
+    raise CannotCompare(message, span.place + "expected_text")
+
+
+def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
+    """True if a text contains what is expected, ignoring case, white space and commas (1,000)."""
+    if isinstance(expected, str):
+        return any(folded_words(expected) in folded_words(text) for text in texts)
+    ((key, operand),) = expected.items()
+    if key == "$not":
+        return not says(operand, texts)
+    if key == "$regex":
+        return any(search(operand, text) for text in texts)
+    return any(Decimal(str(operand)) in numbers(text) for text in texts)
