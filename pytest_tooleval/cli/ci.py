@@ -85,7 +85,7 @@ def _problem_of(ended: Ended) -> str:
     said = re.search(
         r"^(?:.*pytest: error: |ERROR: (?!usage: ))(.*)", ended.errors, re.DOTALL | re.MULTILINE
     )
-    text = said[1].strip() if said else ended.errors
+    text = re.sub(r"\n  (inifile|rootdir): .*", "", said[1] if said else ended.errors).strip()
     return text or f"pytest ended with exit status {ended.exitstatus}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Literal, NamedTuple
 
 from ..figures import points_text, score_text, seconds_text
@@ -25,6 +25,7 @@ _MOST = (10, 3, 1)
 _LIMIT = 64_800  # with the marker before it, 65,000
 _CUT = "\n\nThe rest is too long for a comment; see the report.\n"
 _LINE, _ASKED, _COMMAND = 300, 160, 400
+_BEFORE = 40  # characters before the first difference of long texts
 _GATES = ("**FAILED**", "inconclusive", "passed")
 _INTERRUPTED = 2  # pytest's exit status, also for files that cannot be read
 _GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
@@ -114,7 +115,8 @@ def _as_it_is(file: str, line: int) -> Place:
 def no_results_text(problem: str, link: str = "") -> str:
     """The comment of a job that has no results; `problem` is why, in one line or more."""
     report = f"\n[report]({link})\n" if link else ""
-    return f"### Tool calling: **NO RESULTS**\n\n{_quoted(problem)}\n{report}"
+    why = "There is no verdict on this commit:"
+    return f"### Tool calling: **NO RESULTS**\n\n{why}\n\n{_quoted(problem)}\n{report}"
 
 
 def _quoted(problem: str) -> str:
@@ -138,9 +140,9 @@ def comment_text(
     """
     text = ""
     for most in _MOST:
-        lines = [*_verdict(document, problem, most), *_loosened(document, changed, most)]
+        lines = [*_verdict(document, problem, note, most), *_loosened(document, changed, most)]
         lines += [*_lists(document, place, cause, most), *_changes(changed, most)]
-        lines += [*_statistics(document, most), *([f"\n{note}"] if note else [])]
+        lines += _statistics(document, most)
         text = "\n".join([*lines, f"\n{'; '.join(_facts(document, link))}"]) + "\n"
         if len(text) <= _LIMIT:
             return text
@@ -148,13 +150,14 @@ def comment_text(
     return text[: _LIMIT - len(_CUT)].rpartition("\n")[0] + _CUT
 
 
-def _verdict(document: RowsDocument, problem: str, most: int) -> Iterator[str]:
+def _verdict(document: RowsDocument, problem: str, note: str, most: int) -> Iterator[str]:
     summary, unread = run_summary(document), document.run.unreadable
     word = summary.verdict.lower() if summary.outcome == "passed" else f"**{loud(summary.verdict)}**"
     yield f"### Tool calling: {word}\n"
     ends = {"failed": "The job fails", "skipped": "Nothing is judged"}.get(summary.outcome)
     why = "; ".join(summary.details) or "the run ended early"
     yield f"{ends or 'The job passes'}: {why}."
+    yield from [f"\n{note}"] if note else []
     gates = sorted(document.gates, key=lambda gate: _GATES.index(_word_of(gate)))
     yield from [""] if gates or unread or problem else []
     yield from unreadable_lines(unread, most)
@@ -210,13 +213,21 @@ def _cause(row: CaseRow, found: Cause, most: int) -> Iterator[str]:
     if row.asked:
         yield f"    - asks: {code(row.asked, _ASKED)}"
     for what, old, new in found.edits[:most]:
-        yield f"    - {code(what)}" + (
-            f": {code(old, _LINE)} -> {code(new, _LINE)}" if old or new else ""
-        )
+        texts = [code(text, _LINE) if text else "nothing" for text in _apart(old, new)]
+        yield f"    - {code(what)}: {' -> '.join(texts)}" if old or new else f"    - {code(what)}"
     if len(found.edits) > most:
         yield f"    - and {counted(len(found.edits) - most, 'more edit')}"
     if found.commands:
         yield f"    - try: {', or '.join(code(each, _COMMAND) for each in found.commands)}"
+
+
+def _apart(old: str, new: str) -> tuple[str, str]:
+    """Two texts; if they are too long, from shortly before the first difference on."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))
+    start = sum(1 for _ in same) - _BEFORE
+    if start <= 0 or max(len(old), len(new)) <= _LINE:
+        return old, new
+    return f"…{old[start:]}", f"…{new[start:]}"
 
 
 def _statistics(document: RowsDocument, most: int) -> Iterator[str]:
@@ -260,8 +271,10 @@ def _facts(document: RowsDocument, link: str) -> Iterator[str]:
         why = f": {code(document.run.uncompared, _LINE)}" if document.run.uncompared else ""
         yield f"not compared, as there is no baseline{why}"
     else:
-        commit = f", commit {code(found.old.git.commit[:10])}" if found.old.git else ""
-        yield f"compared with {code(found.old.name)}{commit}, of {found.old.started[:10]}"
+        old = found.old
+        commit = old.git.commit[:10] if old.git else ""
+        also = f", commit {code(commit)}" if commit and commit not in old.name else ""
+        yield f"compared with {code(old.name)}{also}, of {old.started[:10]}"
     cost, time = spent_text(document.run.spent.values()), seconds_text(document.run.duration_s)
     yield f"cost {code(cost)}, took {time}"
     if link:

@@ -36,7 +36,7 @@ def loosened_gates(old: Sequence[Gate], new: Sequence[Gate], cases: Sequence[Cas
             if any(case.model == gate.model and gate.of in dict(keys(case)) for case in cases):
                 yield f"gate removed: {_bound(gate)}"
         elif _is_looser(gate, found):
-            yield f"gate loosened: {_bound(gate)}; now {given_text(found.needed or 0)}"
+            yield f"gate {_bound(gate)} -> {given_text(found.needed or 0)}"
 
 
 def _key(gate: Gate) -> tuple[object, ...]:
@@ -45,7 +45,7 @@ def _key(gate: Gate) -> tuple[object, ...]:
 
 def _bound(gate: Gate) -> str:
     word = "at most" if gate.kind == "fail_over" else "at least"
-    return f"{gate.name}, {word} {given_text(gate.needed or 0)}"
+    return f"{gate.name}: {word} {given_text(gate.needed or 0)}"
 
 
 def _is_looser(old: Gate, new: Gate) -> bool:

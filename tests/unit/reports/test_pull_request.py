@@ -48,6 +48,7 @@ def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
         for part in (
             "### Tool calling: **FAILED**",
             "\nThe job fails: ",
+            "\nA note.\n",
             "\n- gate **FAILED**: `overall of gpt-4o: 0.80 < 0.90`\n",
             f"\n**Forbidden calls (1)**\n\n- `bonn`, counted by a failed gate: `{called}` "
             "([`weather.tooleval.json:21`](https://forge.example/weather.tooleval.json#L21))\n",
@@ -59,7 +60,6 @@ def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
             "\n<details><summary>Statistics</summary>\n",
             "\n| model | pass rate | passed |",
             "\n| `gpt-4o` | ",
-            "\nA note.\n",
             "\nnot compared, as there is no baseline; cost `$0`, took 12.5 s; [report](https://ci.example/1)",
         )
     ]
@@ -94,6 +94,16 @@ def test_what_the_baseline_shows_comes_first() -> None:
     ]
     assert places == sorted(places)
     assert text.count("`paris`") == 1
+
+
+def test_long_texts_of_an_edit_begin_where_they_differ() -> None:
+    found = document(FAILED, PASSED, baseline=comparison())
+    same = "word " * 100
+    edits = [("the description of f", f"{same}old", f"{same}new"), ("the description of g", "", "new")]
+    text = comment_text(found, cause=lambda row: Cause(edits))
+    shared = same[-40:]
+    assert f"    - `the description of f`: `…{shared}old` -> `…{shared}new`\n" in text
+    assert "    - `the description of g`: nothing -> `new`\n" in text
 
 
 def test_a_long_comment_has_shorter_lists() -> None:

@@ -34,22 +34,22 @@ def gate(needed: float, *, over: bool = False, metric: str = "pass_rate", **fiel
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (gate(0.9), [gate(0.5)], ["gate loosened: pass_rate of gpt, at least 0.9; now 0.5"]),
+        (gate(0.9), [gate(0.5)], ["gate pass_rate of gpt: at least 0.9 -> 0.5"]),
         (gate(0.9), [gate(0.95)], []),
         (gate(2, over=True, metric="calls"), [gate(1, over=True, metric="calls")], []),
         (
             gate(2, over=True, metric="calls"),
             [gate(3, over=True, metric="calls")],
-            ["gate loosened: calls of gpt, at most 2; now 3"],
+            ["gate calls of gpt: at most 2 -> 3"],
         ),
         # 2% of 100 cases, and then of 200.
         (gate(2, over=True, metric="errors"), [gate(4, over=True, metric="errors", cases=200)], []),
         (
             gate(2, over=True, metric="errors"),
             [gate(5, over=True, metric="errors", cases=200)],
-            ["gate loosened: errors of gpt, at most 2; now 5"],
+            ["gate errors of gpt: at most 2 -> 5"],
         ),
-        (gate(0.9), [], ["gate removed: pass_rate of gpt, at least 0.9"]),
+        (gate(0.9), [], ["gate removed: pass_rate of gpt: at least 0.9"]),
         # This run does not ask that model, or did not select that suite.
         (gate(0.9, model="other", of="other"), [], []),
         (gate(0.9, scope="suite", of="Other"), [], []),
