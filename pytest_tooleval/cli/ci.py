@@ -154,7 +154,9 @@ def _message(results: Path, job: CiJob | None, cassette: Path | None, link: str)
         problem=problem,
         note=_left_out(document, job),
     )
-    return _Message(text, state_of(document), headline(document))
+    is_said = document.run.unreadable or not problem
+    short = headline(document) if is_said else printable(problem.splitlines()[0])
+    return _Message(text, state_of(document), short)
 
 
 def _read_own(file: Path, job: CiJob | None) -> RowsDocument:

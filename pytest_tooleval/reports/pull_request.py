@@ -159,7 +159,9 @@ def _verdict(document: RowsDocument, problem: str, note: str, most: int) -> Iter
     yield f"{ends or 'The job passes'}: {why}."
     yield from [f"\n{note}"] if note else []
     gates = sorted(document.gates, key=lambda gate: _GATES.index(_word_of(gate)))
-    yield from [""] if gates or unread or problem else []
+    skips = dict.fromkeys(case.reason for case in document.unchanged if summary.outcome == "skipped")
+    yield from [""] if gates or unread or problem or skips else []
+    yield from (f"- {code(reason, _LINE)}" for reason in [*filter(None, skips)][:most])
     yield from unreadable_lines(unread, most)
     yield from [_quoted(problem)] if problem and not unread else []
     for gate in gates[: 2 * most]:

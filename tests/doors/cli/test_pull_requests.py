@@ -127,6 +127,12 @@ def test_a_comment_that_another_run_deleted_is_no_problem(job: Job) -> None:
     assert job.status[0] == "failure"
 
 
+def test_a_missing_key_stands_in_the_status(job: Job) -> None:
+    assert job.run(MODEL="openai/gpt-4o", CASSETTE="", OPENAI_API_KEY="") == 4
+    assert job.status[1].startswith("the environment variable OPENAI_API_KEY is not set; set it to")
+    assert "- `the environment variable OPENAI_API_KEY is not set" in job.comment
+
+
 def test_the_status_of_a_merge_queue_and_none_on_push(job: Job) -> None:
     wrote(job)
     merged: dict[str, Any] = {
@@ -216,6 +222,7 @@ def test_models_without_a_key_run_in_a_fork_without_a_cassette(job: Job) -> None
     both = "openai/gpt-4o,keyed"
     assert job.run(fork=True, MODEL=both, BASELINE="../baseline.json", **variables) == 0, job.ran
     assert "NOT EVALUATED: 0 of 4" in job.summary
+    assert "- `not asked: the environment variable KEYED_KEY is not set" in job.summary
     assert job.status[0] == "pending"
     assert job.run(fork=True, MODEL="openai/gpt-4o,agent", **variables) == 1
     assert "2 of 4 results could not be evaluated." in job.summary
