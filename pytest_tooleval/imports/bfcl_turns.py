@@ -97,6 +97,7 @@ def conversation(entry: Any, truth: Any, functions: list[Json]) -> Json:
         "max_rounds": _MAX_ROUNDS,
         "world": WORLD,
         "world_args": args,
+        "thresholds": {"arguments_valid": None},
     }
 
 

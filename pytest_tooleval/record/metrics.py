@@ -30,7 +30,8 @@ ROWS = (
     # Only for cases with deferred tools.
     Metric("tool_found", _ANSWER, decisive=False),
     Metric("parameter_accuracy", _ANSWER),
-    Metric("no_extra_calls", _ANSWER, default=1.0, decisive=False),
+    # In conversations, only with a threshold.
+    Metric("no_extra_calls", _ALL, default=1.0, decisive=False),
     Metric("arguments_valid", _ALL, default=1.0, decisive=False),
     # Only for cases with policies.
     Metric("policies", _ALL, default=1.0, decisive=False),

@@ -20,42 +20,70 @@ from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, find_tool
 from ..text import json_text, printable, shorten
-from .assessment import WITH_REASON, Draft, InTurns, Line
+from .assessment import WITH_REASON, Draft, InTurns, Line, Turns
 from .one_call import NOT_OFFERED, shown_arguments, shown_call
 
 _MOST_FAULTS = 20
 
 
-def score_arguments(calls: InTurns) -> Draft:
+def score_arguments(calls: InTurns, turns: Turns = ()) -> Draft:
     """Score 1.0 if all arguments are valid, else 0.0; None without a call.
 
     A call is also invalid if its turn did not offer its tool, its arguments are not a JSON object, a key
-    appears twice, or the tool lacks a parameter. Values that the case expects are not held against the
-    model: the score is None if nothing else breaks the schema. An unusable schema is the suite's
-    mistake: it raises CannotCompare if the case has a threshold on this metric, and else gives None.
+    appears twice, or the tool lacks a parameter. A call in one of these `turns` does not count if a
+    later reply of the turn calls its tool with valid arguments. Values that the case expects are not
+    held against the model: the score is None if nothing else breaks the schema. An unusable schema is
+    the suite's mistake: it raises CannotCompare if the case has a threshold on this metric, and else
+    gives None.
     """
     # What a provider runs itself has no schema here.
     calls = [(case, call) for case, call in calls if not call.hosted or find_tool(case, call.name)]
     if not calls:
         return Draft(None, "no tool was called")
     try:
-        invalid = [(case, call) for case, call in calls if not _is_valid(case, call)]
+        invalid = _invalid(calls, turns)
         if invalid and not any(_faults(case, call) for case, call in invalid):
             return Draft(None, "only the case's own expected values break the schema")
     except CannotCompare as error:
         if _is_judged(calls):
             raise
         return Draft(None, f"{error.place}: {error.message}")
-    return Draft(float(not invalid), partial(_explain, calls))
+    return Draft(float(not invalid), partial(_explain, calls, turns))
 
 
 def _is_judged(calls: InTurns) -> bool:
     return any("arguments_valid" in case.thresholds for case, _ in calls)
 
 
-def argument_flaw(calls: InTurns) -> FailureCategory:
+def _invalid(calls: InTurns, turns: Turns) -> InTurns:
+    """Return the invalid calls that no later one in the turn mended."""
+    return [
+        (case, call)
+        for case, call in calls
+        if not _is_valid(case, call) and not _is_mended(case, call, turns)
+    ]
+
+
+def _is_mended(case: ResolvedCase, call: ToolCall, turns: Turns) -> bool:
+    tool = find_tool(case, call.name)
+    later = (
+        reply
+        for turn in turns
+        for place, made in enumerate(turn)
+        if any(each is call for each in made.calls)
+        for reply in turn[place + 1 :]
+        if not reply.inner
+    )
+    return tool is not None and any(
+        find_tool(case, each.name) is tool and _is_valid(case, each)
+        for reply in later
+        for each in reply.calls
+    )
+
+
+def argument_flaw(calls: InTurns, turns: Turns = ()) -> FailureCategory:
     """Return the failure category of calls that are not all valid."""
-    invalid = [(case, call) for case, call in calls if not _is_valid(case, call)]
+    invalid = _invalid(calls, turns)
     schemas = [_schema(case, call) for case, call in invalid]
     if None in schemas:
         return "hallucinated_tool"
@@ -122,23 +150,23 @@ def _matches(expected: Any, value: Any) -> bool:
 
 def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:
     """Yield the params that the case expects in calls to this tool."""
-    for expected in case.expected.calls or ():
+    for expected in (each for part in case.parts for each in part.calls or ()):
         if expected.params and accepts(expected.tools, call.name, case):
             yield expected.params
 
 
-def _explain(calls: InTurns) -> tuple[str, list[Line]]:
-    checks = [_check(case, call) for case, call in calls]
-    wrong = [check for check in checks if not check.value]
+def _explain(calls: InTurns, turns: Turns) -> tuple[str, list[Line]]:
+    invalid = _invalid(calls, turns)
+    wrong = [check for case, call in invalid if not (check := _check(case, call)).value]
     if not wrong:
         return "the arguments of every call are valid under its tool's schema", []
     text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
-    if argument_flaw(calls) == "unexpected_argument" and _is_judged(calls):
+    if argument_flaw(invalid) == "unexpected_argument" and _is_judged(calls):
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
     return text, [Line(check, WITH_REASON) for check in wrong]
 
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:
-    faults = [] if _is_valid(case, call) else _faults(case, call)
+    faults = _faults(case, call)
     why = shorten(printable("; ".join(faults)), 200)
     return Check(shown_call(call), "", shown_arguments(call), float(not faults), why or "valid")

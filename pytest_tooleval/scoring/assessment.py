@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..record.calls import ToolCall
 from ..record.results import Check, FailureCategory, Score
-from ..record.transcript import Transcript
+from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
 
 EXPECTED_GOT = "{0.name}: expected {0.expected}, got {0.actual}"
@@ -30,6 +30,8 @@ class Line(NamedTuple):
 Explained = tuple[str, Sequence[Line]]
 # Calls, each with the case as it is in the call's turn: with the tools offered there.
 InTurns = Sequence[tuple[ResolvedCase, ToolCall]]
+# The replies of each turn.
+Turns = Sequence[Sequence[Reply]]
 # The acceptable tools (none for an extra call), and the call made.
 Pair = tuple[Sequence[str], ToolCall | None]
 
@@ -69,6 +71,8 @@ class Assessment(NamedTuple):
     pairs: Callable[[], list[Pair]] = list
     # An expected call with malformed arguments, which fails the trial whatever the thresholds.
     malformed: ToolCall | None = None
+    # The turns of a conversation, in which a later call may mend an invalid one.
+    turns: Turns = ()
     # A line for each call that was answered with an error, though it would succeed on the world.
     not_played: Sequence[str] = ()
     # A line for each recorded answer that the world gives otherwise.

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
+from ..matchers.modes import MODES
 from ..record.metrics import CONVERSATION
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
@@ -35,6 +36,7 @@ from .assessment import (
     part_of,
 )
 from .calls import Calls
+from .extra_calls import surplus_lines
 from .references import Worlds, match_of, plays, referenced, state_row
 from .texts import text_parts
 from .turns import Conversation, Span
@@ -51,6 +53,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
         made.failure,
         _parts,
         malformed=made.malformed,
+        turns=transcript.turns,
         not_played=made.worlds.not_played,
         differing=made.worlds.differing,
     )
@@ -77,7 +80,16 @@ class _Checks:
         for metric, parts in self._by_metric.items():
             value = mean(parts) if parts else None
             drafts[metric] = Draft(value, partial(explained, parts) if parts else "nothing to check")
+        if "no_extra_calls" in self.conversation.case.thresholds:
+            drafts["no_extra_calls"] = self._no_extra_calls()
         return drafts
+
+    def _no_extra_calls(self) -> Draft:
+        case = self.conversation.case
+        parts = [part for span in self.conversation.spans for part in _extra(case, span)]
+        if not parts:
+            return Draft(None, "any number of calls is right")
+        return Draft(min(part.value for part in parts), partial(explained, parts))
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
         wrong = [part for part in self._parts if part.value < 1.0]
@@ -146,6 +158,18 @@ def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -
         failure = "missing_call" if match == "contains" else "surplus_call"
     lines = partial(_call_lines, match, drafts)
     return Part("calls", drafts["overall"].value or 0.0, failure, lines, span.place, made.malformed)
+
+
+def _extra(case: ResolvedCase, span: Span) -> Iterator[Part]:
+    """Yield a check of whether there are more calls than expected, unless any number is right."""
+    match, in_order = match_of(case, span.expected), span.expected.call_order == "strict"
+    if span.expected.calls is None or match == "contains" or MODES[case.param_scoring].only_overall:
+        return
+    lists = (each.calls or () for each in span.expected.alternatives)
+    made = [(each, Calls(case, each, span.calls, in_order=in_order).extra) for each in lists]
+    expected, extra = min(made, key=lambda each: len(each[1]))
+    lines = partial(surplus_lines, case, expected, extra, in_order=in_order)
+    yield Part("no_extra_calls", float(not extra), "surplus_call", lines, span.place)
 
 
 def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[Part]:

@@ -35,7 +35,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     made_by_all = with_listed_names(case, ended)
     scored = counted(case, made_by_all)
     made = KINDS[case.kind](case, scored)
-    drafts = {**made.drafts, "arguments_valid": score_arguments(made.calls)}
+    drafts = {**made.drafts, "arguments_valid": score_arguments(made.calls, made.turns)}
     if case.policies:
         drafts["policies"] = score_policies(case, without_asked(case, made_by_all))
     if case.kind != "conversation" and has_deferred(case):

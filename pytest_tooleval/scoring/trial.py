@@ -262,7 +262,7 @@ def _category(found: Assessment, failing: Collection[str]) -> FailureCategory:
     if not own <= {"arguments_valid", "no_extra_calls"} and (failure := found.failure(own)):
         return failure
     if "arguments_valid" in own:
-        flaw = argument_flaw(found.calls)
+        flaw = argument_flaw(found.calls, found.turns)
         if flaw == "hallucinated_tool" or "no_extra_calls" not in own:
             return flaw
     return "surplus_call" if "no_extra_calls" in own else "below_threshold"

@@ -21,8 +21,7 @@ from .tools import Tool
 _DEFAULTS = {row.name: row.default for row in ROWS if row.default is not None}
 # They judge a chain in place of `overall`: another allowed prerequisite is less efficient, not wrong.
 _OF_CHAINS = frozenset(("text", *(row.name for row in ROWS if row.kinds == ("chain",))))
-# BFCL judges only what `overall` judges. In a conversation, an invalid call does no harm if the model
-# corrects it in its next reply. Policies hold everywhere.
+# BFCL judges only what `overall` judges. Policies hold everywhere.
 _ONLY_OVERALL = ("overall", "policies")
 NOTHING_JUDGES = (
     'no active threshold, so wrong answers would pass; keep at least one, such as "overall": 0.8'
@@ -167,8 +166,10 @@ def merged_thresholds(
     `completion`, the penalties and expected texts judge a chain, unless a layer sets `overall`, even to
     None.
     """
-    if mode.only_overall or case.kind == "conversation":
+    if mode.only_overall:
         names: Collection[str] = _ONLY_OVERALL
+    elif case.kind == "conversation":
+        names = (*_ONLY_OVERALL, "arguments_valid")
     elif case.kind == "chain" and not any("overall" in (layer or ()) for layer in layers):
         names = _DEFAULTS.keys() - {"overall", *(() if case.expected_text else ("text",))}
     else:

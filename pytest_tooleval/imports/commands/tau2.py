@@ -63,6 +63,7 @@ def tau2_suite(domain: str) -> dict[str, Any]:
         "system_prompt": f"<instructions>{_INSTRUCTIONS}</instructions>\n<policy>\n{policy}\n</policy>",
         "tools": [tool.openai_schema for tool in environment.get_tools()],
         "world": f"pytest_tooleval.worlds.tau2:{domain.capitalize()}",
+        "thresholds": {"arguments_valid": None},
         "test_cases": [_case(task, environment.tools) for task in module.get_tasks()],
     }
     loaded = parse_suite(json.dumps(suite))

@@ -39,7 +39,11 @@ def test_a_live_agent_keeps_or_breaks_them(desk: Project) -> None:
     assert (row["scores"]["policies"], row["trials"][0]["failure"]) == (0.0, "broken_policy")
     assert row["reason"].startswith(NOT_TWICE)
     assert rows[f"{FIRST}[right]"]["scores"]["policies"] == 1.0
-    assert rows[f"{FIRST}[right]"]["thresholds"] == {"overall": 1.0, "policies": 1.0}
+    assert rows[f"{FIRST}[right]"]["thresholds"] == {
+        "overall": 1.0,
+        "arguments_valid": 1.0,
+        "policies": 1.0,
+    }
     assert NOT_TWICE in result.stdout.str()
 
 

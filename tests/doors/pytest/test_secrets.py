@@ -453,6 +453,7 @@ def test_the_value_of_a_key_variable_is_sent_to_nobody_and_written_nowhere(
         user={"goal": f"Deploy with {SECRET}."},
         expected_calls=[{"tool": "get_weather", "params": {"city": SECRET}}],
         expected_text=[{"$judge": f"It never says {SECRET}."}, f"with {SECRET}"],
+        thresholds={"arguments_valid": None},
     )
     run = ("--tooleval-judge=judge", "--tooleval-user=ada", "--tooleval-cassette=tape", "-vv", "-rA")
     files = (

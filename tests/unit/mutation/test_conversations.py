@@ -64,7 +64,6 @@ def test_what_a_conversation_does_not_look_at() -> None:
         ("further_call", "calls_not_looked_at", "turns[0]", '"expected_calls": []'),
         ("wrong_value", *named),
         ("off_by_one", *named),
-        ("as_text", "threshold", "the case", '"thresholds": {"arguments_valid": 1.0}'),
         ("further_call", "free_calls", "turns[1]", '"max_calls": 1'),
         ("destructive_call", "free_calls", "turns[1]", forbid),
     }

@@ -230,9 +230,7 @@ def test_an_expected_call_says_how_it_must_end(
     desk: Path, end: dict[str, Any], answers: list[str], value: float, wrong: str
 ) -> None:
     suite = suite_of(desk, {"expected_calls": [{"tool": "refund", "params": {"order": "A1"}, **end}]})
-    run = [
-        each for each in says_and_calls([("refund", {"order": "A1"}), "done"]) if each["role"] != "tool"
-    ]
+    run = [each for each in says_and_calls([REFUND, "done"]) if each["role"] != "tool"]
     made = next(each for each in run if each.get("tool_calls"))
     id = made["tool_calls"][0]["id"]
     told = [{"role": "tool", "tool_call_id": id, "content": each} for each in answers]
@@ -493,13 +491,73 @@ def test_calls_alone_do_not_say_in_which_turn(desk: Path) -> None:
         score_calls(suite, suite.case("one"), [])
 
 
-def test_an_invalid_call_that_was_mended_passes(desk: Path) -> None:
-    suite = suite_of(desk, {"expected_state": {"orders.A1.refunded": 40}})
-    forty = ("refund", {"order": "A1", "amount": "forty"})
-    answer = {"content": '{"error": "not a number"}'}
-    trial = score_messages(suite, "one", answered((forty, answer), (REFUND, OK)))
-    assert trial.passed
-    assert trial.values["arguments_valid"] == 0.0
+FORTY = ("refund", {"order": "A1", "amount": "forty"})
+INVENTED = ("look", {"order": "A1", "as": "html"})
+UNKNOWN: tuple[str, dict[str, Any]] = ("refuse", {})
+
+
+@pytest.mark.parametrize(
+    ("turns", "failure"),
+    [
+        ([[FORTY, REFUND]], None),
+        ([[FORTY, FORTY, LOOK, REFUND]], None),
+        ([[FORTY, REFUND], ["hi"]], None),
+        ([[INVENTED, LOOK, REFUND]], None),
+        ([[INVENTED, REFUND]], "unexpected_argument"),
+        ([[LOOK, INVENTED, REFUND]], "unexpected_argument"),
+        ([[INVENTED, INVENTED, REFUND]], "unexpected_argument"),
+        ([[INVENTED, "hi"], [LOOK, REFUND]], "unexpected_argument"),
+        ([[UNKNOWN, REFUND]], "hallucinated_tool"),
+        ([[REFUND, FORTY]], "invalid_arguments"),
+    ],
+)
+def test_an_invalid_call_that_a_later_one_of_its_turn_mends_passes(
+    desk: Path, turns: list[list[Any]], failure: str | None
+) -> None:
+    case = {"expected_state": {"orders.A1.refunded": 40}, "answers": "recorded"}
+    suite = suite_of(desk, *({} for _ in turns), **case)
+    trial = score(suite, *([*turn, "Done."] for turn in turns))
+    assert (trial.failure, trial.values["arguments_valid"]) == (failure, float(failure is None))
+    assert trial.values["overall"] == 1.0
+    lax = suite_of(desk, *({} for _ in turns), **case, thresholds={"arguments_valid": None})
+    assert score(lax, *([*turn, "Done."] for turn in turns)).passed
+
+
+def test_a_call_of_the_same_reply_mends_nothing(desk: Path) -> None:
+    suite = suite_of(desk, {"expected_calls": calls(LOOK), "match": "contains"})
+    made = [{"name": name, "arguments": arguments} for name, arguments in (INVENTED, LOOK)]
+    assert score_calls(suite, "one", made).failure == "unexpected_argument"
+
+
+def test_what_a_turn_expects_is_not_held_against_its_schema(desk: Path) -> None:
+    suite = suite_of(desk, {"expected_calls": calls(INVENTED)})
+    assert score(suite, [INVENTED, "Done."]).passed
+
+
+@pytest.mark.parametrize(
+    ("turns", "made", "value"),
+    [
+        ([{"expected_calls": calls(REFUND)}], [[REFUND]], 1.0),
+        ([{"expected_calls": calls(REFUND)}], [[LOOK, REFUND]], 0.0),
+        ([{"expected_calls": calls(REFUND), "match": "state"}], [[LOOK, REFUND]], 0.0),
+        ([{"expected_calls": calls(REFUND), "match": "within"}], [[REFUND, REFUND]], 0.0),
+        ([{"expected_calls": calls(REFUND), "match": "contains"}], [[LOOK, REFUND]], None),
+        ([{"expected_tool": "*"}], [[LOOK, REFUND]], None),
+        ([{"expected_calls": []}, {"expected_text": ["Done"]}], [[], [LOOK]], 1.0),
+        ([{"expected_calls": {"$any_of": [calls(LOOK), calls(LOOK, REFUND)]}}], [[LOOK, REFUND]], 1.0),
+    ],
+)
+def test_extra_calls_of_a_turn_are_measured_where_a_threshold_asks(
+    desk: Path, turns: list[dict[str, Any]], made: list[list[Any]], value: float | None
+) -> None:
+    said = [[*each, "Done."] for each in made]
+    low = {"overall": 0.1, "no_extra_calls": 1.0}
+    trial = score(suite_of(desk, *turns, thresholds=low, may_change_nothing=True), *said)
+    assert trial.values["no_extra_calls"] == value
+    assert trial.passed is (value != 0.0)
+    assert trial.failure == ("surplus_call" if value == 0.0 else None)
+    without = suite_of(desk, *turns, may_change_nothing=True)
+    assert "no_extra_calls" not in score(without, *said).values
 
 
 @pytest.mark.parametrize(

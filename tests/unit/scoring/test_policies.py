@@ -92,7 +92,7 @@ def messages(*replies: Any) -> list[dict[str, Any]]:
 
 def judged(policy: dict[str, Any], *replies: Any, **case: Any) -> TrialResult:
     turns = [{"prompt": "?"}, *({"prompt": each} for each in replies if isinstance(each, str))]
-    suite = suite_of(policy, **{"turns": turns, **case})
+    suite = suite_of(policy, **{"turns": turns, "thresholds": {"arguments_valid": None}, **case})
     return score_messages(suite, "one", messages(*replies))
 
 

@@ -211,7 +211,10 @@ def test_turns_resolve(tmp_path: Path) -> None:
         ["refund"],
         ["refund", "look"],
     ]
-    assert (resolved.tool_choice, dict(resolved.thresholds)) == ("auto", {"overall": 1.0})
+    assert (resolved.tool_choice, dict(resolved.thresholds)) == (
+        "auto",
+        {"overall": 1.0, "arguments_valid": 1.0},
+    )
 
 
 def test_a_model_plays_the_user(tmp_path: Path) -> None:

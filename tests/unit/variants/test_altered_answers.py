@@ -383,7 +383,8 @@ def test_a_fault_is_not_credited_to_a_call_in_a_turn_without_the_tool() -> None:
         {"prompt": "?", "expected_text": ["hi"]},
         {"prompt": "?", "new_tools": ["send"], "max_calls": 1},
     ]
-    case = vary("fault:error:send", {"turns": turns, "mock_responses": {"send": "sent"}})
+    fields = {"mock_responses": {"send": "sent"}, "thresholds": {"arguments_valid": None}}
+    case = vary("fault:error:send", {"turns": turns, **fields})
     assert case is not None
     call = ToolCall("send", {"text": "hi"})
     user = ({"role": "user", "content": "?"},)
