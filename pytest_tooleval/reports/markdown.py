@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
@@ -59,21 +59,23 @@ _WORDS: dict[ModelVerdict | Effect, str] = {
 
 
 @dataclass(frozen=True)
-class _Section:
-    """Entries of one line each between head and foot. It can be cut after any entry.
+class Section:
+    """Entries between head and foot. It can be cut after any entry.
 
-    `total` is the number of all entries, if `entries` are only the first ones.
+    `total` is the number of all entries, if `entries` are only the first ones; `more` says how many are
+    left out.
     """
 
     head: str
     entries: Sequence[str]
     foot: str = ""
     total: int = 0
+    more: str = "\n... and {:,} more\n"
 
     def cut(self, most: int) -> str:
         shown = list(self.entries[:most])
         left = max(self.total, len(self.entries)) - len(shown)
-        more = f"\n... and {left:,} more\n" if left else ""
+        more = self.more.format(left) if left else ""
         return "".join([self.head, *shown, more, self.foot])
 
     def fit(self, room: int) -> tuple[str, int]:
@@ -96,27 +98,31 @@ def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
 
     What does not fit is left out, by whole entries, and a line says so.
     """
-    verdict, about = _verdict(document), _about(document.run)
+    return fitted(_verdict(document), _sections(document), _about(document.run), limit)
+
+
+def fitted(head: str, sections: Iterable[Section], foot: str, limit: int) -> str:
+    """As much of the sections as fits between head and foot into `limit` bytes."""
     notice = "\nCut to {:,} bytes: {:,} entries were left out.\n"
-    room = limit - _size(verdict) - _size(about) - _size(notice.format(limit, 10**9))
-    parts, missing = [verdict], 0
-    for section in _sections(document):
+    room = limit - _size(head) - _size(foot) - _size(notice.format(limit, 10**9))
+    parts, missing = [head], 0
+    for section in sections:
         text, left = section.fit(room)
         room -= _size(text)
         missing += left
         parts.append(text)
     if missing:
         parts.append(notice.format(limit, missing))
-    return "".join([*parts, about])
+    return "".join([*parts, foot])
 
 
-def _sections(document: RowsDocument) -> Iterable[_Section]:
+def _sections(document: RowsDocument) -> Iterable[Section]:
     """The most important first."""
     if unread := document.run.unreadable:
-        yield _Section("\n", [f"{line}\n" for line in unreadable_lines(unread)])
+        yield Section("\n", [f"{line}\n" for line in unreadable_lines(unread)])
     verdicts = [entry for line in model_lines(document) for entry in _model_line(line)]
     if verdicts:
-        yield _Section("\n", verdicts)
+        yield Section("\n", verdicts)
     if document.baseline:
         yield _baseline(document.baseline)
     models = [row for row in document.models if row.model]
@@ -125,36 +131,36 @@ def _sections(document: RowsDocument) -> Iterable[_Section]:
     if models:
         rows = models if several else suites
         yield _scores(document, rows, "\n### Scores\n\n", suites=not several)
-        yield _details("All figures", _scores(document, rows, "", suites=not several, whole=True))
+        yield details("All figures", _scores(document, rows, "", suites=not several, whole=True))
     replaced = [
         f"- {code(row.model)}: {code(fallbacks_text(row.fallbacks), _LINE)}\n"
         for row in models
         if row.fallbacks
     ]
     if replaced:
-        yield _Section("\n", replaced)
+        yield Section("\n", replaced)
     if document.variants:
         yield _table("\n### Variants\n\n", variants_table(document.variants))
         for about, lines in curves_of(document.variants):
-            yield _Section(f"\n{code(about, _LINE)}:\n\n", [f"    {line}\n" for line in lines])
-        yield _Section("\n", [f"- {code(each, _LINE)}\n" for each in variant_remarks(document.variants)])
+            yield Section(f"\n{code(about, _LINE)}:\n\n", [f"    {line}\n" for line in lines])
+        yield Section("\n", [f"- {code(each, _LINE)}\n" for each in variant_remarks(document.variants)])
     yield from _case_sections(document)
     varied = variant_changes(document.variants, document.shared_names, whole=True)
     changes = [f"- {code(each, _LINE)}\n" for each in varied]
     if changes:
-        yield _details("Cases under variants", _most(changes))
+        yield details("Cases under variants", _most(changes))
     trials = [(case, trial) for case in document.unchanged for trial in case.trials]
     unplayed = [_of_world(case, line) for case, trial in trials for line in trial.not_played]
     if unplayed:
-        yield _details(f"{counted(len(unplayed), 'call')} not played on a world", _most(unplayed))
+        yield details(f"{counted(len(unplayed), 'call')} not played on a world", _most(unplayed))
     differing = [_of_world(case, line) for case, trial in trials for line in trial.differing]
     if differing:
         count = counted(len(differing), "recorded answer")
-        yield _details(f"{count} that the world gives otherwise", _most(differing))
+        yield details(f"{count} that the world gives otherwise", _most(differing))
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:
-        yield _details("Scores by suite", _scores(document, suites, "", suites=True, whole=True))
+        yield details("Scores by suite", _scores(document, suites, "", suites=True, whole=True))
     if document.baseline:
         yield from _changed_cases(document.baseline)
 
@@ -191,11 +197,9 @@ def loud(verdict: str) -> str:
     return re.sub(r"^[^(,:]+", lambda match: match[0].upper(), verdict)
 
 
-def unreadable_lines(files: Sequence[Unreadable], most: int = _MOST_CASES) -> Iterator[str]:
+def unreadable_lines(files: Sequence[Unreadable]) -> list[str]:
     """The files that could not be collected, with the reasons."""
-    yield from (f"- {code(each.file)}: {code(each.reason, _LINE)}" for each in files[:most])
-    if len(files) > most:
-        yield f"- and {len(files) - most} more"
+    return [f"- {code(each.file)}: {code(each.reason, _LINE)}" for each in files]
 
 
 def _model_line(line: ModelLine) -> Iterator[str]:
@@ -203,21 +207,21 @@ def _model_line(line: ModelLine) -> Iterator[str]:
     yield from (f"    - {code(text, _LINE)}\n" for text in line.more)
 
 
-def _baseline(found: Comparison) -> _Section:
+def _baseline(found: Comparison) -> Section:
     """What was compared, and the metrics that fell."""
     head = f"\n{code(compared_text(found), _LINE)}\n"
     table = _table("\n", metrics_table(found, all_changed=False))
-    return _Section(head + table.head, table.entries)
+    return Section(head + table.head, table.entries)
 
 
-def _case_sections(document: RowsDocument) -> Iterator[_Section]:
+def _case_sections(document: RowsDocument) -> Iterator[Section]:
     """Each case that changed or did not pass once, the worst first."""
     for group, listed in groupby(listed_cases(document, lambda row: True), lambda case: case.group):
         cases = list(listed)
         title = f"{counted(len(cases), 'result')} {_GROUPS.get(group, group)}"
         entries = [f"{case_entry(case)}\n" for case in cases[:_MOST_CASES]]
         is_open = group in ("forbidden", "newly broken", "failed")
-        yield _details(title, _Section("", entries, total=len(cases)), shown=is_open)
+        yield details(title, Section("", entries, total=len(cases)), shown=is_open)
 
 
 def _scores(
@@ -227,7 +231,7 @@ def _scores(
     *,
     suites: bool,
     whole: bool = False,
-) -> _Section:
+) -> Section:
     """A table of models, or of models and suites: of the columns that decide, or of the `whole`."""
     table = model_table(document, rows, whole=whole)
     names = ("model", "suite") if suites else ("model",)
@@ -235,12 +239,12 @@ def _scores(
     return _table(head, structs.replace(table, columns=[*named, *table.columns]))
 
 
-def models_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> str:
+def models_table(document: RowsDocument, rows: Sequence[ModelSummary]) -> Section:
     """A table of models, with the columns that decide."""
-    return _scores(document, rows, "", suites=False).cut(len(rows))
+    return _scores(document, rows, "", suites=False)
 
 
-def _table(head: str, table: Table) -> _Section:
+def _table(head: str, table: Table) -> Section:
     """A table below its heading; nothing without records."""
     texts = sum(column.format == "name" for column in table.columns)
     # Names of metrics are not ours.
@@ -253,7 +257,7 @@ def _table(head: str, table: Table) -> _Section:
         _table_row([_cell(record, each, table.limits) for each in table.columns])
         for record in table.records
     ]
-    return _Section(head + _table_head(quoted, texts) if rows else "", rows)
+    return Section(head + _table_head(quoted, texts) if rows else "", rows)
 
 
 def _cell(record: Record, column: Column, limits: Sequence[float]) -> str:
@@ -285,17 +289,17 @@ def _of_world(case: CaseRow, line: str) -> str:
     return f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}\n"
 
 
-def _confusion(found: Confusion) -> _Section:
+def _confusion(found: Confusion) -> Section:
     """A model's expected and called tools."""
     matrix = matrix_of(found)
     rows = matrix_rows(matrix, partial(code, table=True))
     texts = [f"{code(found.model)}\n", *(f"\n{note}\n" for note in matrix.notes)]
     table = "\n" + _table_head(rows[0], 1) if rows else ""
-    section = _Section("".join(texts) + table, [_table_row(row) for row in rows[1:]])
-    return _details(f"Tools called: {matrix.title}", section)
+    section = Section("".join(texts) + table, [_table_row(row) for row in rows[1:]])
+    return details(f"Tools called: {matrix.title}", section)
 
 
-def _changed_cases(comparison: Comparison) -> Iterable[_Section]:
+def _changed_cases(comparison: Comparison) -> Iterable[Section]:
     """Cases that are not the same in the baseline."""
     lists = [each for each in case_lists(comparison) if not each.is_moved]
     entries = [
@@ -306,17 +310,17 @@ def _changed_cases(comparison: Comparison) -> Iterable[_Section]:
     ]
     if entries:
         counts = [f"{len(each.items)} {each.title}" for each in lists]
-        yield _details(f"Cases that differ from the baseline: {', '.join(counts)}", _most(entries))
+        yield details(f"Cases that differ from the baseline: {', '.join(counts)}", _most(entries))
 
 
-def _most(entries: Sequence[str]) -> _Section:
-    return _Section("", entries[:_MOST_CASES], total=len(entries))
+def _most(entries: Sequence[str]) -> Section:
+    return Section("", entries[:_MOST_CASES], total=len(entries))
 
 
-def _details(summary: str, section: _Section, *, shown: bool = False) -> _Section:
+def details(summary: str, section: Section, *, shown: bool = False) -> Section:
     """The section in a fold; `summary` is not escaped."""
     head = f"\n<details{' open' if shown else ''}><summary>{summary}</summary>\n\n{section.head}"
-    return _Section(head, section.entries, "\n</details>\n", section.total)
+    return replace(section, head=head, foot="\n</details>\n")
 
 
 def _about(run: SummedRun) -> str:

@@ -17,13 +17,11 @@ from ..verdicts.loosened import loosened_gates
 from ..verdicts.words import run_summary
 from .columns import limits_of
 from .comparison import listed_cases
-from .markdown import case_entry, code, loud, models_table, unreadable_lines
+from .markdown import Section, case_entry, code, details, fitted, loud, models_table, unreadable_lines
 from .notes import spent_text
 
-# Entries of each list; fewer where the comment would be too long.
-_MOST = (10, 3, 1)
+_MOST = 10  # entries of each list
 _LIMIT = 64_800  # with the marker before it, 65,000
-_CUT = "\n\nThe rest is too long for a comment; see the report.\n"
 _LINE, _ASKED, _COMMAND = 300, 160, 400
 _BEFORE = 40  # characters before the first difference of long texts
 _GATES = ("**FAILED**", "inconclusive", "passed")
@@ -116,11 +114,12 @@ def no_results_text(problem: str, link: str = "") -> str:
     """The comment of a job that has no results; `problem` is why, in one line or more."""
     report = f"\n[report]({link})\n" if link else ""
     why = "There is no verdict on this commit:"
-    return f"### Tool calling: **NO RESULTS**\n\n{why}\n\n{_quoted(problem)}\n{report}"
+    lines = "\n".join(_quoted(problem))
+    return f"### Tool calling: **NO RESULTS**\n\n{why}\n\n{lines}\n{report}"
 
 
-def _quoted(problem: str) -> str:
-    return "\n".join(f"- {code(line, _LINE)}" for line in problem.splitlines() if line.strip())
+def _quoted(problem: str) -> list[str]:
+    return [f"- {code(line, _LINE)}" for line in problem.splitlines() if line.strip()]
 
 
 def comment_text(
@@ -138,87 +137,90 @@ def comment_text(
     `place` finds a line of a file in the repository, and `cause` what may have broken a case. `link`
     leads to the report; `problem` is why pytest ended early, and `note` a sentence on what was left out.
     """
-    text = ""
-    for most in _MOST:
-        lines = [*_verdict(document, problem, note, most), *_loosened(document, changed, most)]
-        lines += [*_lists(document, place, cause, most), *_changes(changed, most)]
-        lines += _statistics(document, most)
-        text = "\n".join([*lines, f"\n{'; '.join(_facts(document, link))}"]) + "\n"
-        if len(text) <= _LIMIT:
-            return text
-    # Hundreds of models have a row each in the statistics, however short the lists.
-    return text[: _LIMIT - len(_CUT)].rpartition("\n")[0] + _CUT
+    sections = [
+        *_reasons(document, problem),
+        *_loosened(document, changed),
+        *_lists(document, place, cause),
+        *_changes(changed),
+        *_statistics(document),
+    ]
+    return fitted(_verdict(document, note), sections, f"\n{'; '.join(_facts(document, link))}\n", _LIMIT)
 
 
-def _verdict(document: RowsDocument, problem: str, note: str, most: int) -> Iterator[str]:
-    summary, unread = run_summary(document), document.run.unreadable
+def _list(head: str, entries: Sequence[str], total: int = 0) -> Iterator[Section]:
+    """Entries below their head, if there are any: the first ones of `total`, or all."""
+    if entries:
+        yield Section(
+            f"\n{head}", [f"{entry}\n" for entry in entries], total=total, more="- and {} more\n"
+        )
+
+
+def _verdict(document: RowsDocument, note: str) -> str:
+    summary = run_summary(document)
     word = summary.verdict.lower() if summary.outcome == "passed" else f"**{loud(summary.verdict)}**"
-    yield f"### Tool calling: {word}\n"
     ends = {"failed": "The job fails", "skipped": "Nothing is judged"}.get(summary.outcome)
     why = "; ".join(summary.details) or "the run ended early"
-    yield f"{ends or 'The job passes'}: {why}."
-    yield from [f"\n{note}"] if note else []
+    end = f"\n{note}\n" if note else ""
+    return f"### Tool calling: {word}\n\n{ends or 'The job passes'}: {why}.\n{end}"
+
+
+def _reasons(document: RowsDocument, problem: str) -> Iterator[Section]:
+    """Why a run ended early or evaluated nothing, and all gates, failed ones first."""
+    unread = document.run.unreadable
+    lines = unreadable_lines(unread) or _quoted(problem)
+    if run_summary(document).outcome == "skipped":
+        lines += _quoted("\n".join(dict.fromkeys(case.reason for case in document.unchanged)))
+    yield from _list("", lines[:_MOST], len(lines))
     gates = sorted(document.gates, key=lambda gate: _GATES.index(_word_of(gate)))
-    skips = dict.fromkeys(case.reason for case in document.unchanged if summary.outcome == "skipped")
-    yield from [""] if gates or unread or problem or skips else []
-    yield from (f"- {code(reason, _LINE)}" for reason in [*filter(None, skips)][:most])
-    yield from unreadable_lines(unread, most)
-    yield from [_quoted(problem)] if problem and not unread else []
-    for gate in gates[: 2 * most]:
-        yield f"- gate {_word_of(gate)}: {code(gate.message, _LINE)}"
-    if len(gates) > 2 * most:
-        yield f"- and {counted(len(gates) - 2 * most, 'more gate')}"
+    yield from _list("", [f"- gate {_word_of(gate)}: {code(gate.message, _LINE)}" for gate in gates])
 
 
 def _word_of(gate: Gate) -> str:
     return "**FAILED**" if gate.failed else gate.verdict
 
 
-def _loosened(document: RowsDocument, changed: Changed, most: int) -> Iterator[str]:
+def _loosened(document: RowsDocument, changed: Changed) -> Iterator[Section]:
     """What makes it easier to pass than before the pull request."""
-    found = document.baseline
-    old = found.old.gates if found else ()
-    lines = [
-        f"- {code(text, _LINE)}" for text in loosened_gates(old, document.gates, document.unchanged)
-    ]
-    for file, texts in changed.loosened.items():
-        lines.append(f"- {code(file)}: {first_few([code(text, _LINE) for text in texts], most)}")
-    if lines:
-        yield "\n**Loosened by this pull request** (reported, not judged)\n"
-        yield from lines[: 2 * most]
-    if len(lines) > 2 * most:
-        yield f"- and {len(lines) - 2 * most} more"
+    old = document.baseline.old.gates if document.baseline else ()
+    gates = loosened_gates(old, document.gates, document.unchanged)
+    lines = [*(f"- {code(text, _LINE)}" for text in gates), *_by_file(changed.loosened)]
+    head = "**Loosened by this pull request** (reported, not judged)\n\n"
+    yield from _list(head, lines[: 2 * _MOST], len(lines))
+
+
+def _by_file(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for file, each in [*texts.items()][:_MOST]:
+        yield f"- {code(file)}: {first_few([code(text, _LINE) for text in each], _MOST)}"
+    if len(texts) > _MOST:
+        yield f"- and {len(texts) - _MOST} more suites"
 
 
 def _lists(
-    document: RowsDocument,
-    place: Callable[[str, int], Place],
-    cause: Callable[[CaseRow], Cause],
-    most: int,
-) -> Iterator[str]:
+    document: RowsDocument, place: Callable[[str, int], Place], cause: Callable[[CaseRow], Cause]
+) -> Iterator[Section]:
     """The cases that decide, each once; newly broken ones with what may have broken them."""
     several = len(_evaluated(document)) > 1
     found = listed_cases(document, lambda row: not row.was_expected)
     for group, listed in groupby(found, lambda case: case.group):
-        cases = list(listed)
-        yield f"\n**{_GROUPS.get(group, group.capitalize())} ({len(cases)})**\n"
-        for case in cases[:most]:
+        cases, entries = list(listed), []
+        for case in cases[:_MOST]:
             where = place(case.row.file, case.row.line)
-            yield case_entry(case, on_model=several, place=where.text, address=where.address)
+            lines = [case_entry(case, on_model=several, place=where.text, address=where.address)]
             if case.group in ("forbidden", "newly broken"):
-                yield from _cause(case.row, cause(case.row), most)
-        if len(cases) > most:
-            yield f"- and {len(cases) - most} more"
+                lines += _cause(case.row, cause(case.row))
+            entries.append("\n".join(lines))
+        title = f"**{_GROUPS.get(group, group.capitalize())} ({len(cases)})**\n\n"
+        yield from _list(title, entries, len(cases))
 
 
-def _cause(row: CaseRow, found: Cause, most: int) -> Iterator[str]:
+def _cause(row: CaseRow, found: Cause) -> Iterator[str]:
     if row.asked:
         yield f"    - asks: {code(row.asked, _ASKED)}"
-    for what, old, new in found.edits[:most]:
+    for what, old, new in found.edits[:_MOST]:
         texts = [code(text, _LINE) if text else "nothing" for text in _apart(old, new)]
         yield f"    - {code(what)}: {' -> '.join(texts)}" if old or new else f"    - {code(what)}"
-    if len(found.edits) > most:
-        yield f"    - and {counted(len(found.edits) - most, 'more edit')}"
+    if len(found.edits) > _MOST:
+        yield f"    - and {counted(len(found.edits) - _MOST, 'more edit')}"
     if found.commands:
         yield f"    - try: {', or '.join(code(each, _COMMAND) for each in found.commands)}"
 
@@ -232,39 +234,26 @@ def _apart(old: str, new: str) -> tuple[str, str]:
     return f"…{old[start:]}", f"…{new[start:]}"
 
 
-def _statistics(document: RowsDocument, most: int) -> Iterator[str]:
+def _statistics(document: RowsDocument) -> Iterator[Section]:
     """The models in figures, and compared, folded."""
-    lines = [*_models(document, most)]
-    if lines:
-        yield "\n<details><summary>Statistics</summary>"
-        yield from lines
-        yield "\n</details>"
+    rows, compared = _evaluated(document), document.baseline.models if document.baseline else ()
+    table = models_table(document, rows)
+    lines = [f"- {code(each.new)}: {code(each.message, _LINE)}\n" for each in compared if each.message]
+    for found in document.variants[:_MOST]:
+        about = f"variant {code(found.variant)} on {code(found.model)}"
+        lines.append(f"- {about}: {code(found.message, _LINE)}\n")
+    blank = ["\n"] if rows and lines else []
+    if entries := [*table.entries, *blank, *lines]:
+        yield details("Statistics", Section(table.head, entries))
 
 
-def _models(document: RowsDocument, most: int) -> Iterator[str]:
-    rows = _evaluated(document)
-    if rows:
-        yield f"\n{models_table(document, rows)}".removesuffix("\n")
-    compared = document.baseline.models if document.baseline else ()
-    yield from [""] if compared or document.variants else []
-    for each in compared:
-        if each.message:
-            yield f"- {code(each.new)}: {code(each.message, _LINE)}"
-    for found in document.variants[:most]:
-        yield f"- variant {code(found.variant)} on {code(found.model)}: {code(found.message, _LINE)}"
-
-
-def _changes(changed: Changed, most: int) -> Iterator[str]:
-    if changed.suites or changed.answers or changed.unknown:
-        yield "\n**Changed by this pull request**\n"
-    for file, texts in list(changed.suites.items())[:most]:
-        yield f"- {code(file)}: {first_few([code(text, _LINE) for text in texts], most)}"
-    if len(changed.suites) > most:
-        yield f"- and {len(changed.suites) - most} more suites"
+def _changes(changed: Changed) -> Iterator[Section]:
+    lines = [*_by_file(changed.suites)]
     if changed.answers:
-        yield f"- {counted(changed.answers, 'recorded answer')}"
+        lines.append(f"- {counted(changed.answers, 'recorded answer')}")
     if changed.unknown:
-        yield f"- not known: {changed.unknown}"
+        lines.append(f"- not known: {changed.unknown}")
+    yield from _list("**Changed by this pull request**\n\n", lines)
 
 
 def _facts(document: RowsDocument, link: str) -> Iterator[str]:
