@@ -15,7 +15,7 @@ from ..record.made import Made
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
-from ..suite.expectations import ExpectedCall, Match
+from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
 from ..suite.resolved import accepts, is_unknown
 from ..text import counted
 from .assessment import Assessment, Draft, Explained, Line, Pair, Part, held
@@ -64,8 +64,9 @@ def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
 class Calls:
     """Several expected calls, or none: the best pairing's total over max(expected, actual).
 
-    Extra calls are ignored with the `match` contains, and missing ones with within. A missing optional
-    call is not expected. `ended` says how each call ended, where a status or a result may be expected.
+    Extra calls are ignored with the `match` contains and where "*" is expected, and missing ones with
+    within. A missing optional call is not expected. `ended` says how each call ended, where a status or
+    a result may be expected.
     """
 
     def __init__(
@@ -83,7 +84,8 @@ class Calls:
         self._ended = ended
         self._expected = expected
         self._in_order = in_order
-        self._match: Match = match
+        self._takes_any = any(ANY_TOOL in each.tools for each in expected)
+        self._match: Match = "contains" if self._takes_any and match == "exact" else match
         self._rules = MODES[case.param_scoring]
         if len(self._expected) > MAX_EXPECTED:
             most = f"at most {MAX_EXPECTED} can be scored; split the case"
@@ -99,7 +101,8 @@ class Calls:
         self._pairing = self._pair(self._in_order)
         pairs = self._pairing.pairs
         self._counting = self._awaited(self._pairing)
-        self._most = counted_calls(match, len(self._counting), len(calls))
+        actual = len(pairs) if self._takes_any else len(calls)
+        self._most = counted_calls(self._match, len(self._counting), actual)
         broken = {i: calls[j] for i, j in pairs.items() if calls[j].arguments is None}
         self.malformed = next(iter(broken.values()), None)
         self._scored = [i for i in self._counting if self._rows[i].scored or i in broken]
@@ -191,6 +194,8 @@ class Calls:
         return self._pair(in_order=False) if self._in_order else self._pairing
 
     def _surplus(self, pairing: Assignment) -> list[ToolCall]:
+        if self._takes_any:
+            return []
         paired = set(pairing.pairs.values())
         return [call for j, call in enumerate(self._calls) if j not in paired]
 

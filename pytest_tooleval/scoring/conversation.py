@@ -73,10 +73,12 @@ class _Checks:
         self._by_metric = {
             metric: [part for part in self._parts if part.metric == metric] for metric in CONVERSATION
         }
+        # A forbidden call makes `overall` 0; that there is none does not raise it.
+        self._counted = [part for part in self._parts if part.failure != "forbidden_call"]
         self.malformed = next((each.malformed for each in self._parts if each.malformed), None)
 
     def drafts(self) -> dict[str, Draft]:
-        drafts = {"overall": Draft(mean(self._parts), self._explain_overall)}
+        drafts = {"overall": Draft(mean(self._counted), self._explain_overall)}
         for metric, parts in self._by_metric.items():
             value = mean(parts) if parts else None
             drafts[metric] = Draft(value, partial(explained, parts) if parts else "nothing to check")
@@ -99,9 +101,10 @@ class _Checks:
         return wrong[0].failure if wrong else None
 
     def _explain_overall(self) -> Explained:
-        checks = counted(len(self._parts), "check")
-        each = ", ".join(f"{name} {held(parts)}" for name, parts in self._by_metric.items() if parts)
-        return f"{mean(self._parts):.4g} = the mean of {checks}: {each}", ()
+        checks = counted(len(self._counted), "check")
+        by_metric = {name: [p for p in self._counted if p.metric == name] for name in CONVERSATION}
+        each = ", ".join(f"{name} {held(parts)}" for name, parts in by_metric.items() if parts)
+        return f"{mean(self._counted):.4g} = the mean of {checks}: {each}", ()
 
     def _all_parts(self) -> Iterator[Part]:
         conversation = self.conversation
@@ -163,7 +166,8 @@ def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -
 def _extra(case: ResolvedCase, span: Span) -> Iterator[Part]:
     """Yield a check of whether there are more calls than expected, unless any number is right."""
     match, in_order = match_of(case, span.expected), span.expected.call_order == "strict"
-    if span.expected.calls is None or match == "contains" or MODES[case.param_scoring].only_overall:
+    is_free = match == "contains" or span.expected.takes_any
+    if span.expected.calls is None or is_free or MODES[case.param_scoring].only_overall:
         return
     lists = (each.calls or () for each in span.expected.alternatives)
     made = [(each, Calls(case, each, span.calls, in_order=in_order).extra) for each in lists]

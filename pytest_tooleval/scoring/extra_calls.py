@@ -9,7 +9,7 @@ from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..suite.case import ResolvedCase
-from ..suite.expectations import ANY_TOOL, ExpectedCall
+from ..suite.expectations import ExpectedCall
 from ..suite.resolved import find_tool, is_among, is_unknown
 from ..text import counted
 from .assessment import Draft, Explained, Line
@@ -40,7 +40,7 @@ def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
 
 
 def any_number_is_right(case: ResolvedCase) -> bool:
-    return ANY_TOOL in case.expected.expected_tools
+    return case.expected.takes_any
 
 
 def shared_out(case: ResolvedCase, value: float, extra: Sequence[ToolCall]) -> tuple[float, str]:

@@ -19,7 +19,7 @@ from ..record.results import ABSENT, NO_TOOL, Check
 from ..record.status import reports_error
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
-from ..suite.expectations import ANY_TOOL, Expectations, Match
+from ..suite.expectations import Expectations, Match
 from ..suite.resolved import find_tool
 from ..text import json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
@@ -42,7 +42,7 @@ _DECIDING = frozenset(("error", "success", "status"))
 
 def match_of(case: ResolvedCase, of: Expectations) -> Match:
     """Return the `match` of a turn or of the case."""
-    return of.match or case.expected.match or ("contains" if ANY_TOOL in of.expected_tools else "exact")
+    return of.match or case.expected.match or "exact"
 
 
 def compares_results(case: ResolvedCase, of: Expectations) -> bool:

@@ -42,7 +42,10 @@ class ExpectedCall(EndedCall):
 
     tool: Annotated[
         OneOrMoreTools, Expects('the name of a tool, a list of names, or "*" for any tool')
-    ] = Field(description='The tool to call; a list of acceptable tools; or "*" for any tool.')
+    ] = Field(
+        description='The tool to call; a list of acceptable tools; or "*" for any tool; in '
+        "expected_calls, for any number of calls."
+    )
     params: Params | None = Field(
         None, description="Expected arguments; null: not scored. Values may be matchers."
     )
@@ -198,6 +201,12 @@ class Expectations(Commented):
         tools = self.expected_tools
         tool = tools[0] if len(tools) == 1 else list(tools)
         return [ExpectedCall(tool=tool, params=self.expected_params)] if tools else []
+
+    @property
+    def takes_any(self) -> bool:
+        """True if any number of calls to any tool is right."""
+        of_list = (call.tools for _, call in self.placed_calls)
+        return any(ANY_TOOL in tools for tools in (self.expected_tools, *of_list))
 
     @property
     def alternatives(self: _E) -> list[_E]:

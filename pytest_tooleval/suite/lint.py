@@ -79,6 +79,7 @@ def _findings(suite: Suite, tool_choice: Choice | None, without_agents: bool) ->
     yield from features.feature_warnings(suite.tools, ())
     yield from schemas.world_warnings(suite)
     yield from thresholds.suite_threshold_warnings(suite)
+    yield from conversation.choice_warnings(suite, tool_choice)
     offered = tools_of_suite(suite)
     yield from schemas.forbidden_params_warnings(suite.forbidden_calls, (), offered)
     yield from policies.pointer_warnings(suite.policies, (), offered)

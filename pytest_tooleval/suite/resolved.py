@@ -16,7 +16,7 @@ from .expectations import ANY_TOOL, Expectations, ExpectedCall
 from .fingerprints import content_of_case
 from .model import Suite, world_of
 from .overrides import ChoiceWord, Overrides
-from .tools import Tool
+from .tools import Choice, Tool
 
 _DEFAULTS = {row.name: row.default for row in ROWS if row.default is not None}
 # They judge a chain in place of `overall`: another allowed prerequisite is less efficient, not wrong.
@@ -124,7 +124,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         namespaces=suite.namespaces,
         provider_tools=suite.provider_tools,
         tool_prefix=suite.tool_prefix or "",
-        tool_choice=over.tool_choice or case.tool_choice or suite.tool_choice or default_choice,
+        tool_choice=over.tool_choice or case.tool_choice or suite_choice(suite, case) or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
         param_scoring=param_scoring,
@@ -185,15 +185,26 @@ def judges(names: Iterable[str]) -> bool:
     return any(name not in NEVER_DECISIVE and name not in LIMITS for name in names)
 
 
+def suite_choice(suite: Suite, case: TestCase) -> Choice | None:
+    """Return the suite's `tool_choice` for a case. Conversations do not take over `required`."""
+    is_dropped = case.kind == "conversation" and suite.tool_choice == "required"
+    return None if is_dropped else suite.tool_choice
+
+
 def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
     """Return where each parameter that the user has set is set."""
     found: dict[str, str] = {}
-    for name in ("tool_choice", "temperature", "max_tokens"):
+    of_suite = {
+        "tool_choice": suite_choice(suite, case),
+        "temperature": suite.temperature,
+        "max_tokens": suite.max_tokens,
+    }
+    for name, value in of_suite.items():
         if getattr(over, name) is not None:
             found[name] = f"--tooleval-{name.replace('_', '-')}"
         elif getattr(case, name) is not None:
             found[name] = "the case"
-        elif getattr(suite, name) is not None:
+        elif value is not None:
             found[name] = "the suite"
     return found
 

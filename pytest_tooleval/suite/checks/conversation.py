@@ -8,7 +8,9 @@ from ...findings import Finding, Findings, Loc
 from ...matchers.matcher import has_matcher, matcher_findings
 from ...worlds.plain import read_path
 from ..expectations import ANY_TOOL, Expectations
-from ..tools import forces_call
+from ..model import Suite
+from ..resolved import suite_choice
+from ..tools import Choice, forces_call
 from .scope import Scope
 
 _NEEDS_WORLD = 'needs a world; add "world": "module:Class" to the suite'
@@ -37,10 +39,18 @@ def field_errors(scope: Scope) -> Findings:
 
 def choice_errors(scope: Scope) -> Findings:
     own = scope.case.tool_choice
-    if forces_call(own or scope.suite.tool_choice):
+    if forces_call(own or suite_choice(scope.suite, scope.case)):
         message = "a turn ends with a reply without calls, which this tool_choice prevents"
         at = (*scope.at, "tool_choice" if own else _leader(scope))
         yield Finding(at, f'{message}; set "tool_choice": "auto" in the case')
+
+
+def choice_warnings(suite: Suite, given: Choice | None) -> Findings:
+    """A `tool_choice` that conversations do not take over; none if one is `given` for all cases."""
+    free = [case for case in suite.test_cases if case.kind == "conversation" and not case.tool_choice]
+    if suite.tool_choice == "required" and free and given is None:
+        message = "conversations get auto instead, as a turn ends with a reply without calls"
+        yield Finding(("tool_choice",), f"{message}; a case's own tool_choice wins")
 
 
 def world_errors(scope: Scope) -> Findings:

@@ -161,6 +161,6 @@ def impossible_warnings(scope: Scope) -> Findings:
     case = scope.case
     if not case.expects_nothing and not scope.tools.names and scope.tools.complete:
         yield Finding(scope.at, "a call is expected, but there are no tools to call")
-    if ANY_TOOL in case.expected_tools and case.forbidden_calls == ANY_TOOL:
+    if case.takes_any and case.forbidden_calls == ANY_TOOL:
         message = "any tool is expected, so this forbids nothing"
         yield Finding((*scope.at, "forbidden_calls"), message, at_key=True)

@@ -9,7 +9,6 @@ from ...findings import Finding, Findings, Loc
 from ...matchers.modes import DEFAULT_MODE, MODES
 from ...record.metrics import JUDGED, LIMITS, RATES, ROWS
 from ..case import TestCase
-from ..expectations import ANY_TOOL
 from ..fields import expected_at
 from ..model import Suite
 from ..resolved import NOTHING_JUDGES, judges, merged_thresholds
@@ -104,7 +103,7 @@ def _why_never(suite: Suite, case: TestCase, metric: str) -> str:
         return f"{metric} is measured only in {' and '.join(_CASES[kind] for kind in kinds)}"
     mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
     parts = [part for part in (case, *(case.turns or ())) if part.calls is not None]
-    counts = (ANY_TOOL not in e.expected_tools and (e.match or case.match) != "contains" for e in parts)
+    counts = (not part.takes_any and (part.match or case.match) != "contains" for part in parts)
     if metric == "no_extra_calls" and (mode.only_overall or not any(counts)):
         return "any number of calls is accepted here"
     if metric == "parameter_accuracy" and all(each.params is None for each in case.calls or ()):

@@ -20,8 +20,8 @@ def test_each_agent_is_told_what_it_did(desk: Project) -> None:
     overall = {name: found[f"{FIRST}[{name}]"]["scores"]["overall"] for name in AGENTS}
     assert overall == {
         "right": 1.0,
-        "lying": pytest.approx(4 / 6),
-        "careless": pytest.approx(5 / 6),
+        "lying": pytest.approx(3 / 5),
+        "careless": pytest.approx(4 / 5),
         "destructive": 0.0,
     }
     assert found["refunds-in-two-halves[right]"]["outcome"] == "passed"
@@ -51,7 +51,7 @@ def test_a_failure_goes_through_the_turns_in_their_order(desk: Project) -> None:
             "  + text *?",
             "  turn 2: call 1",
             "  the whole conversation",
-            "  overall *= the mean of 8 checks: calls 0 of 1, state 0 of 2, text 2 of 3, conduct 2 of 2",
+            "  overall *= the mean of 7 checks: calls 0 of 1, state 0 of 2, text 2 of 3, conduct 1 of 1",
         ]
     )
 

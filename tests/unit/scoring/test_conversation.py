@@ -449,6 +449,17 @@ def test_what_a_turn_forbids_is_free_in_others(desk: Path) -> None:
     assert trial.values["conduct"] == 0.5
 
 
+def test_a_call_that_nobody_made_though_it_is_forbidden_raises_nothing(desk: Path) -> None:
+    for forbidden in ({}, {"forbidden_calls": ["look"]}):
+        suite = suite_of(desk, {"expected_calls": calls(REFUND), **forbidden}, **forbidden)
+        trial = score(suite, ["I will not."])
+        assert trial.values["overall"] == 0.0
+        assert score(suite, [REFUND, "Done."]).passed
+    assert trial.values["conduct"] == 1.0
+    assert trial.scores["overall"].explanation == "0 = the mean of 1 check: calls 0 of 1"
+    assert score(suite, [LOOK, REFUND, "Done."]).values["overall"] == 0.0
+
+
 def test_a_turn_that_does_not_end(desk: Path) -> None:
     suite = suite_of(desk, {"max_calls": 9}, max_rounds=2, may_change_nothing=True)
     trial = score(suite, [LOOK, LOOK])

@@ -100,3 +100,40 @@ def test_a_flood_of_calls_is_scored() -> None:
 def test_too_many_expected_calls_are_the_suites_mistake() -> None:
     with pytest.raises(ScoringError, match="201 calls are expected, at most 200"):
         score([A], expected_calls=[{"tool": "a"}] * 201)
+
+
+ANY = {"tool": "*"}
+
+
+@pytest.mark.parametrize(
+    ("expected", "made", "overall", "failure"),
+    [
+        ([ANY], [], 0.0, "missing_call"),
+        ([ANY], ["a"], 1.0, None),
+        ([ANY], ["a", "b", "a"], 1.0, None),
+        ([{**ANY, "optional": True}], [], 1.0, None),
+        ([{"tool": "a"}, ANY], ["b", "c", "a"], 1.0, None),
+        ([{"tool": "a"}, ANY], ["a"], 0.5, "missing_call"),
+        ([{"tool": "a"}, ANY], ["b", "c"], 0.5, "missing_call"),
+        ([ANY, ANY], ["a"], 0.5, "missing_call"),
+        ({"$any_of": [[{"tool": "a"}], [{"tool": "b"}, ANY]]}, ["b", "c", "c"], 1.0, None),
+        ({"$any_of": [[{"tool": "a"}], [{"tool": "b"}, ANY]]}, ["a", "c"], 0.5, None),
+    ],
+)
+def test_any_tool_takes_any_number_of_calls(
+    expected: Any, made: list[str], overall: float, failure: str | None
+) -> None:
+    trial = score([call(name) for name in made], expected_calls=expected)
+    assert trial.values["overall"] == overall
+    assert trial.passed is (overall == 1.0)
+    assert failure in (None, trial.failure)
+    if expected == [ANY]:
+        alone = score([call(name) for name in made], expected_tool="*")
+        assert (trial.passed, trial.values) == (alone.passed, alone.values)
+        assert trial.choices == alone.choices == ()
+
+
+def test_any_tool_with_params_scores_the_best_call() -> None:
+    expected = [{"tool": "*", "params": {"x": 1}}]
+    assert score([call("a"), call("b", x=1)], expected_calls=expected).passed
+    assert score([call("a"), call("b", x=2)], expected_calls=expected).values["overall"] == 0.6

@@ -11,6 +11,7 @@ import pytest
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.overrides import Overrides
 from pytest_tooleval.suite.resolved import resolve
 
 WORLD = "class Desk:\n    def refund(self, order: str): ...\n    def look(self): ...\n"
@@ -197,6 +198,30 @@ def test_tools_that_differ_from_the_methods_are_warned_of(tmp_path: Path) -> Non
     answers_all = "class All:\n    def __call__(self, name, arguments): ...\n"
     (tmp_path / "all.py").write_text(answers_all, encoding="utf-8")
     assert not lint_suite(parse(tmp_path, {}, tools=[tool("refund", "order")], world="all:All"))
+
+
+def test_a_required_call_of_the_suite_is_not_for_its_conversations(tmp_path: Path) -> None:
+    suite = parse(tmp_path, {}, tool_choice="required")
+    case = resolve(suite, suite.test_cases[0])
+    assert (case.tool_choice, dict(case.set_by)) == ("auto", {})
+    (problem,) = lint_suite(suite)
+    assert (problem.field, problem.message) == (
+        "tool_choice",
+        "conversations get auto instead, as a turn ends with a reply without calls; a case's own "
+        "tool_choice wins",
+    )
+    own = {"tool_choice": "none"}
+    suite = parse(tmp_path, own, tool_choice="required")
+    assert resolve(suite, suite.test_cases[0]).tool_choice == "none"
+    assert not lint_suite(suite)
+    forced = resolve(suite, suite.test_cases[0], Overrides(tool_choice="required"))
+    assert (forced.tool_choice, forced.set_by["tool_choice"]) == ("required", "--tooleval-tool-choice")
+    prompt = {"turns": None, "prompt": "Hi", "expected_tool": "refund"}
+    suite = parse(tmp_path, prompt, tool_choice="required")
+    assert resolve(suite, suite.test_cases[0]).set_by == {"tool_choice": "the suite"}
+    assert not lint_suite(suite)
+    with pytest.raises(SuiteError, match="which this tool_choice prevents"):
+        parse(tmp_path, {}, tool_choice={"tool": "refund"})
 
 
 def test_turns_resolve(tmp_path: Path) -> None:
