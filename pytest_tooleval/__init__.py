@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .errors import ScoringError as ScoringError
     from .errors import SuiteError as SuiteError
     from .errors import ToolevalError as ToolevalError
+    from .python.calls import call as call
+    from .python.like import like as like
     from .record.calls import ToolCall as ToolCall
     from .record.results import CaseResult as CaseResult
     from .record.results import Score as Score
@@ -55,6 +57,8 @@ _HOMES = {
     "ToolevalError": "errors",
     "Transcript": "record.transcript",
     "TrialResult": "record.results",
+    "call": "python.calls",
+    "like": "python.like",
     "load_suite": "suite.load",
     "parse_suite": "suite.load",
     "score_calls": "scoring.trial",

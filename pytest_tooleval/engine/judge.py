@@ -53,11 +53,15 @@ rubric asks for counts. Where you are in doubt, the rubric is not met."""
 def require_judge(case: ResolvedCase, judge: ModelSpec | None) -> None:
     """Raise ModelError if a case needs a judge and none is named."""
     if judge is None and case.rubrics:
-        raise ModelError(
-            "the case has a rubric ($judge), but no judge is set: use --tooleval-judge=MODEL, or set "
-            "tooleval_judge in the ini file",
-            kind="judge",
-        )
+        raise no_judge("the case has a rubric ($judge)")
+
+
+def no_judge(needs: str) -> ModelError:
+    return ModelError(
+        f"{needs}, but no judge is set: use --tooleval-judge=MODEL, or set tooleval_judge in the ini "
+        "file",
+        kind="judge",
+    )
 
 
 async def with_verdicts(

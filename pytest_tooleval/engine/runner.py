@@ -60,7 +60,8 @@ class Runner:
             # Its own generator: test plugins reseed the global one before every item.
             rng=random.Random(),
         )
-        self._gateways: dict[str, ModelGateway] = {}
+        # Python tests may pass several agents of one name.
+        self._gateways: dict[tuple[str, int], ModelGateway] = {}
         self._loaded: set[str] = set()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -72,7 +73,7 @@ class Runner:
     def submit(self, *trials: Trial) -> concurrent.futures.Future[list[TrialAnswer]]:
         """Start trials of a case. The future can be cancelled."""
         self._load_for(trials[0])
-        return self._start(_answers(partial(self._hold, trial) for trial in trials))
+        return self.start(_answers(partial(self._hold, trial) for trial in trials))
 
     def _load_for(self, trial: Trial) -> None:
         """Import the clients of the trial's models, unless all their answers may be recorded."""
@@ -88,7 +89,8 @@ class Runner:
             if missing_key(spec) is None:
                 load_client(spec)
 
-    def _start(self, coroutine: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:
+    def start(self, coroutine: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:
+        """Run a coroutine on the runner's event loop."""
         if self._closed:
             coroutine.close()
             raise RuntimeError("the runner is closed")
@@ -106,11 +108,20 @@ class Runner:
         )
         return await run_trial(trial, AskedModels(self._gateway, context), live)
 
+    def converse(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
+        """Start a trial whose user is a dialogue. The future can be cancelled."""
+        self._load_for(trial)
+        future = self.start(self._hold(trial))
+        if trial.dialogue is not None:
+            future.add_done_callback(trial.dialogue.close)
+        return future
+
     def judge(
-        self, rubric: str, transcript: Transcript, judge: ModelSpec
+        self, rubric: str, transcript: Transcript, judge: ModelSpec, context: Context | None = None
     ) -> concurrent.futures.Future[Judged]:
         """Judge a whole conversation by one rubric."""
-        return self._start(judge_one(rubric, transcript, judge, AskedModels(self._gateway, Context())))
+        models = AskedModels(self._gateway, context or Context())
+        return self.start(judge_one(rubric, transcript, judge, models))
 
     def submit_judging(
         self, job: Job, answers: Sequence[TrialAnswer]
@@ -123,12 +134,13 @@ class Runner:
                 raise answer
             return await with_verdicts(job.case, answer, job.judge, models)
 
-        return self._start(_answers(partial(judged, answer) for answer in answers))
+        return self.start(_answers(partial(judged, answer) for answer in answers))
 
     def _gateway(self, spec: ModelSpec) -> ModelGateway:
-        if spec.label not in self._gateways:
-            self._gateways[spec.label] = ModelGateway(spec, self._shared)
-        return self._gateways[spec.label]
+        key = (spec.label, id(spec.function))
+        if key not in self._gateways:
+            self._gateways[key] = ModelGateway(spec, self._shared)
+        return self._gateways[key]
 
     @property
     def problems(self) -> list[str]:

@@ -15,6 +15,7 @@ from ..record.transcript import Message, Reply, Transcript, ended_turn
 from ..scoring.registry import Scorer
 from ..suite.case import ResolvedCase
 from .cassettes.cassette import Cassette
+from .dialogue import Dialogue
 from .exchange.errors import NotRecorded
 from .exchange.reply import Models
 from .judge import require_judge, with_verdicts
@@ -49,12 +50,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial of a job. A lower `priority` goes first. `fresh` ignores recorded answers."""
+    """One trial of a job. A lower `priority` goes first. `fresh` ignores recorded answers.
+
+    With a `dialogue`, a Python test speaks after the case's own turns.
+    """
 
     job: Job
     number: int = 0
     priority: int = 0
     fresh: bool = False
+    dialogue: Dialogue | None = None
 
     def live_tools(self) -> LiveTools | None:
         """The trial's live tools. Close them at its end."""
@@ -84,8 +89,11 @@ async def _converse(trial: Trial, models: Models, live: LiveTools | None) -> Tra
     prefix = job.model.tool_prefix or job.case.tool_prefix
     case = structs.replace(job.case, tool_prefix=prefix)
     player = Player(case, job.model, models, number)
+    dialogue = trial.dialogue
     user = user_in(case, job.user, models, number)
     world = WorldTools(case.world, case.public) if case.world is not None else None
+    if dialogue is not None:
+        user, dialogue.world = dialogue.after(user), world
     sources: list[ToolSource] = [world] if world is not None else [Mocks(case)]
     if live is not None:
         sources.append(live)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from ..errors import CannotCompare
+from ..errors import CannotCompare, error_text
 from ..record.calls import is_number
 from ..text import composed, counted, folded, json_text
 from .matcher import MATCHERS, Mismatch, is_optional, matcher_key, operand_problem
@@ -57,10 +57,19 @@ def mismatch(expected: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if isinstance(actual, bool):
             return None if expected is actual else partial(_why_unequal, expected, actual)
     elif expected is not None:
-        raise CannotCompare(f"expected a JSON value, got {json_text(expected)} ({kind.__name__})")
+        return _python_mismatch(expected, actual)
     elif actual is None:
         return None
     return lambda: is_not_of(actual, type_of(expected))
+
+
+def _python_mismatch(expected: Any, actual: Any) -> Mismatch | None:
+    """Compare with a value that only Python has, such as `pytest.approx(40)`."""
+    try:
+        return None if expected == actual else partial(_why_unequal, expected, actual)
+    except Exception as error:
+        text = f"{json_text(expected)} ({type(expected).__name__}) cannot be compared"
+        raise CannotCompare(f"{text}: {error_text(error)}") from None
 
 
 def matches(expected: Any, actual: Any, mode: Mode) -> bool:

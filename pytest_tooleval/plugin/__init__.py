@@ -6,6 +6,7 @@ The first suite, model option or result that turns up imports the rest.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import nullcontext
 from pathlib import Path
@@ -25,7 +26,7 @@ from .settings import STANDARD_INPUT, USAGE_ERROR, read_settings
 
 if TYPE_CHECKING:
     from .case_session import CaseSession
-    from .fixture import Tooleval
+    from .python_tests import Tooleval
     from .session import EvalSession
 
 _settings_key = pytest.StashKey[Settings]()
@@ -54,7 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "tooleval(model, suite, case): set on every test case of a *.tooleval.json suite, "
-        "for selecting with -m 'tooleval(model=\"...\")'.",
+        "for selecting with -m 'tooleval(model=\"...\")'. On a Python test that asks an agent, "
+        'tooleval(trials=1, pass_rule="mean", shared_fixtures=False) sets its trials.',
     )
     if config.option.help or config.option.version:
         return
@@ -254,7 +256,34 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
 
 @pytest.fixture
 def tooleval(request: pytest.FixtureRequest) -> Tooleval:
-    """Run a test case of a suite from a Python test: `result = await tooleval.run(suite, case)`."""
-    from .fixture import Tooleval
+    """Ask an agent or a model: `run = tooleval("Refund order A1", agent=agent, world=Shop)`."""
+    __tracebackhide__ = True
+    return eval_session(request.config).case_session().python.fixture(request)
 
-    return Tooleval(eval_session(request.config).case_session(), request)
+
+@pytest.fixture
+def tooleval_model() -> str | None:
+    """The name of one of the run's models. A test that requests it runs once for each model."""
+    return None  # without models; `pytest_generate_tests` makes parameters of them
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    settings = metafunc.config.stash.get(_settings_key, None)
+    if settings is None:
+        return
+    if "tooleval" in metafunc.fixturenames:
+        # Registers the hooks before the tests are selected.
+        eval_session(metafunc.config).case_session().python  # noqa: B018
+    if "tooleval_model" in metafunc.fixturenames and settings.asking.models:
+        labels = [spec.label for spec in settings.asking.models]
+        metafunc.parametrize("tooleval_model", labels, ids=labels)
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    # Without this module, there are no calls to compare.
+    if "pytest_tooleval.python.like" not in sys.modules:
+        return None
+    from ..python.differences import explanation
+
+    return explanation(op, left, right)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
@@ -31,6 +32,9 @@ from .processes import evaluates, queued, will_run
 from .settings import USAGE_ERROR
 from .suites import SuiteWarnings, collected
 
+if TYPE_CHECKING:
+    from .python_tests import PythonTests
+
 # A worker looks through its queue again once one in this many of its requests has been used.
 _ONE_IN = 8
 
@@ -50,6 +54,15 @@ class CaseSession(Observer):
         self._next: list[pytest.Item] = []
         self._warnings = SuiteWarnings(run.settings.asking)
         run.observers.add(self)
+
+    @cached_property
+    def python(self) -> PythonTests:
+        """The Python tests that ask, once the first one is collected."""
+        from .python_tests import PythonTests
+
+        tests = PythonTests(self.config, self.queue)
+        self.config.pluginmanager.register(tests, "tooleval-python-tests")
+        return tests
 
     @cached_property
     def collected(self) -> list[Suite]:

@@ -166,18 +166,18 @@ class CaseItem(pytest.Item):
             if result is not None and result.outcome == "error" and not report.skipped:
                 return result
             outcome: Outcome = "skipped" if report.skipped else "error"
-            return structs.replace(self.task.place.blank, outcome=outcome, reason=_reason(report))
+            return structs.replace(self.task.place.blank, outcome=outcome, reason=reason_in(report))
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):
             reason = ": ".join(filter(None, (EXPECTED_FAILURE, report.wasxfail)))
             return structs.replace(result, tolerated=True, reason=reason)
         if report.failed and result.outcome == "passed":
-            return structs.replace(result, outcome="failed", reason=_reason(report))
+            return structs.replace(result, outcome="failed", reason=reason_in(report))
         return result
 
 
-def _reason(report: pytest.TestReport) -> str:
+def reason_in(report: pytest.TestReport) -> str:
     """A one-line reason from a report whose outcome pytest or another plugin decided."""
     longrepr = report.longrepr
     if report.skipped and hasattr(report, "wasxfail"):  # run=False, or pytest.xfail()

@@ -58,7 +58,7 @@ class Terminal(Observer):
             return _GATES[report.outcome], "", ""
         row = self._row_of(report)
         # The short summary also calls this, and people search it for the plain word.
-        if row is None or self._summarising:
+        if row is None or row.outcome == "skipped" or self._summarising:
             return status
         allowed = isinstance(report, pytest.TestReport) and report.skipped
         if row.outcome == "error" and allowed and not hasattr(report, "wasxfail"):

@@ -47,6 +47,7 @@ FailureCategory = Literal[
     "wrong_state",
     "missing_result",
     "wrong_text",
+    "failed_assertion",
     "over_limit",
     "below_threshold",
 ]

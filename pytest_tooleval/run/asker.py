@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from ..engine.asking.context import Context
+from ..engine.dialogue import Dialogue
+from ..engine.judge import no_judge
 from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
 from ..engine.models.keys import missing_key
@@ -18,6 +21,7 @@ from ..engine.runner import Runner, TrialAnswer, settled
 from ..engine.trial import Job, Trial
 from ..errors import ModelError, ScoringError
 from ..record.run import Spent
+from ..record.transcript import Judged, Transcript
 from ..scoring.trial import require_evidence
 from ..settings.parts import Settings
 from ..text import counted
@@ -51,6 +55,13 @@ class Pending:
     def cancel(self) -> None:
         if self.coming is not None:
             self.coming.cancel()
+
+
+class Talk(NamedTuple):
+    """A trial whose user is a Python test: what they say, and the conversation once it is over."""
+
+    dialogue: Dialogue
+    transcript: concurrent.futures.Future[Transcript]
 
 
 class Asker:
@@ -99,6 +110,19 @@ class Asker:
         numbers = range(job.case.trials)
         return self._ask([self._trial(job, number, fresh=fresh, first=first) for number in numbers])
 
+    def converse(self, job: Job, number: int, *, fresh: bool = False) -> Talk:
+        """Begin a trial of a job whose user is a Python test."""
+        dialogue = Dialogue()
+        trial = Trial(job, job.case.first_trial + number, 0, fresh, dialogue)
+        return Talk(dialogue, self.runner.converse(trial))
+
+    def judge(self, job: Job, rubric: str, transcript: Transcript) -> concurrent.futures.Future[Judged]:
+        """Ask the job's judge about a whole conversation. Raises ModelError if there is no judge."""
+        if job.judge is None:
+            raise no_judge("the test asks a judge")
+        context = Context(cassette=job.cassette, public=job.case.public)
+        return self.runner.judge(rubric, transcript, job.judge, context)
+
     def given(self, job: Job, answers: list[TrialAnswer]) -> Pending:
         """Answers that were given, sent to the judge if the case has rubrics."""
         if job.judge is None or not job.case.rubrics:
@@ -118,7 +142,7 @@ class Asker:
         """Wait for the answer to each trial."""
         if pending.coming is None:
             return [*pending.answers]
-        came = self._wait(pending.coming, tick)
+        came = self.wait(pending.coming, tick)
         return [came] if isinstance(came, ModelError) else came
 
     def take(self, pending: Pending, tick: Tick) -> list[TrialAnswer]:
@@ -132,7 +156,7 @@ class Asker:
             pending.cancel()
             raise
 
-    def _wait(self, future: concurrent.futures.Future[_T], tick: Tick) -> _T | ModelError:
+    def wait(self, future: concurrent.futures.Future[_T], tick: Tick) -> _T | ModelError:
         """Wait in short steps, so that Ctrl-C works on every platform."""
         begin = time.monotonic()
         while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+from typing import TypeVar
+
 from ..engine.runner import TrialAnswer
+from ..errors import ModelError
 from .asker import Pending
 from .eval_run import EvalRun
 from .given import answers_of
 from .observers import Wait
 from .task import Task
+
+_T = TypeVar("_T")
 
 
 class CaseQueue:
@@ -41,6 +47,10 @@ class CaseQueue:
     def answers(self, pending: Pending) -> list[TrialAnswer]:
         """Wait for the answer to each trial."""
         return self._asker.answers(pending, self.tick)
+
+    def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
+        """Wait for one of the asker's futures."""
+        return self._asker.wait(future, self.tick)
 
     def tick(self, seconds: float) -> None:
         """Tell observers of a wait for one answer."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
 from ..engine.runner import TrialAnswer
 from ..errors import ModelError, ScoringError
-from ..record.results import CaseResult, TrialError, TrialResult
+from ..record.results import CaseResult, Score, TrialError, TrialResult
 from ..scoring.registry import Scorer
 from ..scoring.trial import Scored, require_evidence, score_trial
 from ..verdicts.case import Standard, decide
@@ -21,10 +21,12 @@ def evaluate(
     scorers: Sequence[Scorer] = (),
     *,
     explain: bool = True,
+    given: Sequence[Mapping[str, Score]] = (),
 ) -> CaseResult:
     """Score and judge a case. One that cannot be scored is an error.
 
-    `explain=False` explains only the scores of cases that did not pass.
+    `explain=False` explains only the scores of cases that did not pass. `given` are the scores that a
+    Python test gave to each trial.
     """
     case = place.case
     try:
@@ -32,7 +34,9 @@ def evaluate(
         scored = [
             Scored(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
             if isinstance(answer, ModelError)
-            else score_trial(case, answer, scorers=scorers, trial=number)
+            else score_trial(
+                case, answer, scorers=scorers, trial=number, given=given[number] if given else None
+            )
             for number, answer in enumerate(answers)
         ]
         trials = tuple(each.result for each in scored)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from ..errors import CannotCompare, ScoringError
 from ..jsonschemas.exact import frozen
 from ..jsonschemas.parameters import takes_null
@@ -175,6 +177,14 @@ def check_arguments(
 ) -> list[Line]:
     """Return a line per expected argument and, under `bfcl`, per unexpected argument."""
     rules = MODES[case.param_scoring]
+    given = None if call is None else structs.replace(call, arguments=_given(case, expected, call))
+    return argument_lines(expected, given, rules, place)
+
+
+def argument_lines(
+    expected: Mapping[str, Any], call: ToolCall | None, rules: Mode, place: str = ""
+) -> list[Line]:
+    """Return a line per expected argument and, if these rules count them, per unexpected argument."""
 
     def line(name: str, got: str, why: str, says: str = EXPECTED_GOT, right: bool = False) -> Line:
         wanted = json_text(expected[name], MOST_SHOWN) if name in expected else ABSENT
@@ -186,7 +196,7 @@ def check_arguments(
             for name, value in expected.items()
             if not is_optional(value)
         ]
-    arguments = _given(case, expected, call)
+    arguments: Mapping[str, Any] | None = call.arguments
     if arguments is None:
         got, why = shown_arguments(call), call.why_malformed
         wanted = json_text(expected, MOST_SHOWN) if expected else "a JSON object"

@@ -169,9 +169,17 @@ def score_transcript(
 
 
 def score_trial(
-    case: ResolvedCase, transcript: Transcript, *, scorers: Sequence[Scorer] = (), trial: int = 0
+    case: ResolvedCase,
+    transcript: Transcript,
+    *,
+    scorers: Sequence[Scorer] = (),
+    trial: int = 0,
+    given: Mapping[str, Score] | None = None,
 ) -> Scored:
     """Score one conversation, and judge it by the case's thresholds.
+
+    `given` are the scores that the body of a Python test gave; `overall` says whether its assertions
+    held.
 
     Without a usable answer, every applicable metric is 0 and the trial fails. If others made a part of
     it unreadable, the trial is an error, unless a forbidden call was read. Raises ScoringError if the
@@ -191,10 +199,13 @@ def score_trial(
             zero = Score(0.0, f"no usable answer ({unusable.category.replace('_', ' ')})")
             zeros = [m for m, score in scores.items() if score.value is not None and m not in PENALTIES]
             zeros += (metric for scorer in scorers for metric in scorer.metrics)
+            zeros += given or ()
             scores |= dict.fromkeys(zeros, zero)
         else:
             for scorer in scorers:
                 scores.update(run_scorer(scorer, case, found.ended))
+            own = {m: score for m, score in (given or {}).items() if m not in found.drafts}
+            scores.update(own)
         result = TrialResult(
             trial=trial,
             scores=scores,
@@ -237,6 +248,8 @@ def _failure(
     failing = _failing(case, trial.values, scorers)
     if failing:
         category = _category(found, failing)
+        if category == "failed_assertion":
+            return category, shorten(trial.scores["overall"].explanation, _LONGEST_REASON)
         wrong = _what_was_wrong(category, found, failing)
         silent = category == "missing_call" and not trial.calls
         return category, wrong + (_about_choice(case, trial) if silent else "")

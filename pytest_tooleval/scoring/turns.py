@@ -93,6 +93,9 @@ class Conversation:
         turns = transcript.turns
         if case.user:
             case = structs.replace(case, turns=case.turns * max(1, len(turns)))
+        elif case.by_test:  # which may say more
+            more = case.turns[-1:] * (len(turns) - len(case.turns))
+            case = structs.replace(case, turns=(*case.turns, *more))
         if len(turns) > len(case.turns):
             raise CannotCompare(f"the conversation has {len(turns)} turns, {len(case.turns)} expected")
         self.case = case

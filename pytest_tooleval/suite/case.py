@@ -388,6 +388,7 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
     variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
     of the same question count as different answers. `altered` says how a variant alters tool answers.
+    `by_test` means that the body of a Python test judges it.
     """
 
     kind: CaseKind
@@ -420,6 +421,7 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     namespaces: Mapping[str, str] = {}
     provider_tools: ProviderTools = ProviderTools()
     altered: AlteredAnswers | None = None
+    by_test: bool = False
 
     @property
     def round_limit(self) -> int:

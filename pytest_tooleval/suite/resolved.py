@@ -102,7 +102,8 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     if not judges(merged):
         raise ConfigError(NOTHING_JUDGES)
     forbidden = _first(case.forbidden_calls, suite.forbidden_calls) or ()
-    rule = _first(over.pass_rule, case.pass_rule, suite.pass_rule) or "mean"
+    own_trials = _first(case.trials, suite.trials)
+    trials, rule = planned_trials(over, own_trials, _first(case.pass_rule, suite.pass_rule))
     awaits_call = case.kind != "conversation" and not case.allows_no_call
     default_choice: ChoiceWord = "required" if awaits_call else "auto"
     tools = tuple(suite.tools if case.tools is None else case.tools)
@@ -132,7 +133,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         limits={name: value for name, value in merged.items() if name in LIMITS},
         forbidden_calls=tuple(forbidden),
         policies=policies,
-        trials=_trials(rule, over, case, suite),
+        trials=trials,
         pass_rule=rule,
         live_tools=tuple(_first(case.live_tools, suite.live_tools) or ()),
         set_by=_set_by(suite, case, over),
@@ -209,11 +210,14 @@ def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
     return found
 
 
-def _trials(rule: str, over: Overrides, case: TestCase, suite: Suite) -> int:
-    """Return the number of trials: N of a rule `K/N`, even one that a word on the CLI overrides."""
-    own = _first(case.pass_rule, suite.pass_rule) or ""
-    needed = needed_of(rule) or (needed_of(own) if over.trials is None else None)
-    return needed[1] if needed else _first(over.trials, case.trials, suite.trials) or 1
+def planned_trials(over: Overrides, trials: int | None, own_rule: str | None) -> tuple[int, str]:
+    """Return the number of trials, and the rule from trials to verdict.
+
+    The number is N of a rule `K/N`, even one that a word on the command line overrides.
+    """
+    rule = over.pass_rule or own_rule or "mean"
+    needed = needed_of(rule) or (needed_of(own_rule or "") if over.trials is None else None)
+    return needed[1] if needed else over.trials or trials or 1, rule
 
 
 def messages_of(suite: Suite, case: TestCase) -> tuple[dict[str, Any], ...]:

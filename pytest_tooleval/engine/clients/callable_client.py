@@ -205,6 +205,11 @@ def missing_callable(spec: ModelSpec) -> str | None:
     return None
 
 
+def check_callable(spec: ModelSpec) -> None:
+    """Raise a fatal ModelError if a model's callable cannot be called with messages and tools."""
+    _find_callable(spec)
+
+
 def load_callable(spec: ModelSpec) -> Callable[..., Any]:
     """Import a model's `callable = "module:function"`, also from the config file's folder.
 
@@ -222,7 +227,8 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
 def _find_callable(spec: ModelSpec) -> Callable[..., Any]:
     key_from(spec)  # its module may need it
     try:
-        found = _called(spec, import_object(spec.callable or "", spec.folder))
+        found = spec.function or import_object(spec.callable or "", spec.folder)
+        found = _called(spec, found)
     except LookupError as error:
         raise _unusable(spec, str(error.args[0])) from None
     if not inspect.isclass(found):

@@ -12,6 +12,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from ...writing import code_of
@@ -27,6 +28,7 @@ def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
     return next(((file, place) for file, place in found if file is not None), None)
 
 
+@cache
 def imported_modules(target: str, folder: Path) -> dict[str, str]:
     """Digests of the project's modules that an agent imports, directly or not, except its own.
 

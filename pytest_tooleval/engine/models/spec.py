@@ -7,7 +7,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -50,6 +50,9 @@ class ModelSpec:
     `request` is the template of what is sent. `answer` is the API whose format it answers in, or the
     JSON Pointers of text and calls. `conversation` is the JSON Pointer of the conversation's id. With
     `sequential`, each call is a reply of its own, made after the answer to the one before it.
+
+    For an agent that a Python test passes, `function` is the agent itself, `callable` only names it, and
+    `digest` stands for its code and whatever else its answers depend on.
     """
 
     label: str
@@ -78,6 +81,8 @@ class ModelSpec:
     output_price: float | None = None
     source: str = ""
     folder: Path | None = None
+    function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
+    digest: str = ""
 
     @property
     def is_agent(self) -> bool:
@@ -162,6 +167,8 @@ class ModelSpec:
             return f"url:{self.url}@{hashlib.sha256(form.encode()).hexdigest()[:12]}"
         if not self.callable:
             return self.model
+        if self.function is not None:
+            return f"callable:{self.callable}@{self.digest}"
         own = own_module(self.callable, self.folder)
         return f"callable:{self.callable}" + (f"@{digest_of(own[0])}" if own else "")
 

@@ -140,9 +140,8 @@ class Toolbox:
         """Everything that may change the answers to an agent's calls, for the cassette key."""
         case = self.case
         fields: dict[str, Any] = {}
-        of_turn = (
-            case.turns[self._turn].turn.forbidden_calls if case.turns and case.user is None else None
-        )
+        is_written = self._turn < len(case.turns) and case.user is None
+        of_turn = case.turns[self._turn].turn.forbidden_calls if is_written else None
         if forbidden := [*case.forbidden_calls, *(of_turn or ())]:
             fields["forbidden_calls"] = [
                 each if isinstance(each, str) else _forbidden_field(each) for each in forbidden

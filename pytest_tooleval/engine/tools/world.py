@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TypeVar
 
 from ...errors import ModelError, WorldError
@@ -28,18 +29,18 @@ class WorldTools(ToolSource):
         self._public = public
         self._world = World(spec)
         self._worker: Worker | None = None
+        self._closed = False
+        self._played = 0
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
     ) -> ToolAnswer:
         """The world's answer. Raises ModelError if the world cannot be used."""
         try:
-            if self._worker is None:
-                self._worker = Worker()
-                await self._within(time_limit(made=False), self._worker, self._world.begin)
+            worker = await self._begun()
             content = await self._within(
                 time_limit(made=True),
-                self._worker,
+                worker,
                 lambda: self._world.call(call.name, call.arguments, offered),
             )
         except WorldError as error:
@@ -48,6 +49,30 @@ class WorldTools(ToolSource):
             # The code is the user's own, and a model may have to pass on a value that looks like a key.
             self._public.add(content)
         return ToolAnswer(content)
+
+    async def _begun(self) -> Worker:
+        """The world's thread, once the world has been made."""
+        if self._worker is None:
+            self._worker = Worker()
+            await self._within(time_limit(made=False), self._worker, self._world.begin)
+        return self._worker
+
+    async def objects(self, ran: Sequence[ToolCall], offered: Collection[str]) -> tuple[object, ...]:
+        """The world's objects, after the calls that `ran` elsewhere, as in an agent's own loop.
+
+        Raises ModelError if the world cannot be used.
+        """
+        try:
+            worker = await self._begun()
+            for call in ran[self._played :]:
+                self._played += 1
+                run = partial(self._world.call, call.name, call.arguments, offered)
+                await self._within(time_limit(made=True), worker, run)
+        except WorldError as error:
+            raise ModelError(self._world.with_printed(error), kind="world") from None
+        if self._closed:
+            self.close()
+        return self._world.objects
 
     async def _within(self, limit: float, worker: Worker, work: Callable[[], _T]) -> _T:
         future = asyncio.wrap_future(worker.submit(work))
@@ -63,6 +88,7 @@ class WorldTools(ToolSource):
         return self._world.printed
 
     def close(self) -> None:
+        self._closed = True
         if self._worker is not None:
             self._worker.submit(self._world.close)
             self._worker.close()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...agents import adk_sdk, claude_sdk, crewai_sdk, langgraph_sdk, openai_sdk, pydantic_sdk
+from ...agents.kinds import kind_of
 from ...engine.clients.callable_client import import_object
 from ...errors import ConfigError, Problem
 from ...text import shorten
@@ -19,23 +18,6 @@ from ..conversation import ToolList
 from ..openai_tools import tool_definitions
 from ..records import UnusableError
 
-
-class _Kind(NamedTuple):
-    """Agents of a library, recognised by the name of a class, without importing the library."""
-
-    package: str
-    name: str
-    tools_of: Callable[[Any], Coroutine[Any, Any, list[dict[str, Any]]]]
-
-
-_KINDS = (
-    _Kind("agents", "Agent", openai_sdk.tools_of),
-    _Kind("pydantic_ai", "AbstractAgent", pydantic_sdk.tools_of),
-    _Kind("langgraph", "Pregel", langgraph_sdk.tools_of),
-    _Kind("google.adk", "LlmAgent", adk_sdk.tools_of),
-    _Kind("crewai", "Agent", crewai_sdk.tools_of),
-    _Kind("claude_agent_sdk", "ClaudeAgentOptions", claude_sdk.tools_of),
-)
 _LIMIT_S = 60
 _KNOWN = (
     "an Agent of the OpenAI Agents SDK, Pydantic AI or CrewAI, a compiled graph of LangGraph, an "
@@ -73,23 +55,18 @@ def _why(error: BaseException) -> str:
 
 
 def _tools(target: str, agent: Any, folder: Path) -> list[dict[str, Any]]:
-    for kind in _KINDS:
-        if any(
-            each.__name__ == kind.name and each.__module__.startswith(f"{kind.package}.")
-            for each in type(agent).__mro__
-        ):
-            try:
-                functions = asyncio.run(asyncio.wait_for(kind.tools_of(agent), _LIMIT_S))
-            except Exception as error:
-                raise ConfigError(f"{target}: its tools cannot be listed: {_why(error)}") from None
-            return [
-                {"type": "function", "function": {k: v for k, v in each.items() if v}}
-                for each in functions
-            ]
+    if (kind := kind_of(agent)) is not None:
+        try:
+            functions = asyncio.run(asyncio.wait_for(kind.tools_of(agent), _LIMIT_S))
+        except Exception as error:
+            raise ConfigError(f"{target}: its tools cannot be listed: {_why(error)}") from None
+        return [
+            {"type": "function", "function": {k: v for k, v in each.items() if v}} for each in functions
+        ]
     if inspect.isclass(agent):
         return tools_of(WorldSpec(target, folder))
     if isinstance(agent, (list, tuple)) and agent and all(map(inspect.isroutine, agent)):
         return [tool_of(each.__name__, each) for each in agent]
-    kind_of = type(agent)
-    got = f"{kind_of.__module__}.{kind_of.__qualname__}".removeprefix("builtins.")
+    cls = type(agent)
+    got = f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
     raise ConfigError(f"{target}: expected {_KNOWN}, got {got}")

@@ -192,30 +192,6 @@ def test_only_the_command_line_allows_tools(
     result.stderr.fnmatch_lines(["*--tooleval-allow-tools: give it on the command line itself*"])
 
 
-def test_from_a_python_test(live: Live) -> None:
-    """A suite object has no server."""
-    write(live, FIRST, LAST)
-    live.write(
-        "test_it.py",
-        """
-        import pytest
-        from pytest_tooleval import ConfigError
-        from pytest_tooleval import load_suite
-
-        def test_it(tooleval):
-            assert tooleval.run_sync("s.tooleval.json", "chain").passed
-
-        def test_object(tooleval):
-            with pytest.raises(ConfigError, match="suite 'S' takes its tools from an MCP server, "):
-                tooleval.run_sync(load_suite("s.tooleval.json"), "chain")
-        """,
-    )
-    live.run("test_it.py").assert_outcomes(passed=2)
-    refused = live.run("test_it.py", allow=None)
-    refused.assert_outcomes(passed=1, failed=1)
-    refused.stdout.fnmatch_lines(["*ModelError: live_tools: * may run only with *"])
-
-
 def test_explain_knows_what_a_server_answered(live: Live) -> None:
     write(live, FIRST, LAST)
     live.run("--tooleval-cassette=tapes").assert_outcomes(passed=1)

@@ -141,14 +141,6 @@ def test_a_verdict_without_a_model_is_a_usage_error_under_xdist(project: Project
     result.stderr.fnmatch_lines(["ERROR: no model is set, and the preset pr needs one: use*"])
 
 
-def test_a_test_that_asks_for_a_case_needs_a_model(project: Project) -> None:
-    project.suite(right("a"))
-    project.write("test_it.py", "def test_it(tooleval): tooleval.run_sync('weather.tooleval.json', 'a')")
-    result = project.run("test_it.py", "--tooleval-fail-under=0.5", model=None)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stdout.fnmatch_lines(["*no model is set, and a gate needs one: use*"])
-
-
 def test_an_unknown_model_is_a_usage_error_with_near_names_and_the_table(project: Project) -> None:
     """Also without a suite, and one in the ini file is no way out of an empty name."""
     project.write("test_plain.py", "def test_plain(): assert True\n")

@@ -1,0 +1,389 @@
+"""Python tests that ask an agent: the fixture `tooleval`, and the hooks that make a case of a test."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import unittest
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from msgspec import structs
+from typing_extensions import Unpack
+
+from ..engine.models.spec import ModelSpec
+from ..errors import ConfigError, ModelError
+from ..python.case import PythonCase
+from ..python.question import Prompt, Setting, Words
+from ..python.run import Run
+from ..python.test import Test
+from ..record.encoding import to_json
+from ..record.results import EXPECTED_FAILURE, CaseResult
+from ..reports.junit import properties
+from ..reports.text import render_transcript
+from ..run.case_queue import CaseQueue
+from ..scoring.registry import ScorerRegistry
+from ..suite.resolved import planned_trials
+from ..text import counted, near, printable
+from .items import CaseFailure, reason_in
+from .no_model import no_model
+from .settings import config_tables
+from .verdicts import excused
+
+MODEL_FIXTURE = "tooleval_model"
+_case_key = pytest.StashKey[PythonCase]()
+_runs_key = pytest.StashKey[int]()
+_fixtures_key = pytest.StashKey[dict[str, Any]]()
+_MARK = ("trials", "pass_rule", "shared_fixtures")
+# Arguments that are this plugin's or pytest's own.
+_OURS = ("tooleval", MODEL_FIXTURE, "request")
+
+
+class _Mark(NamedTuple):
+    """The keywords of `@pytest.mark.tooleval` on a Python test."""
+
+    trials: int | None = None
+    pass_rule: str | None = None
+    shared_fixtures: bool = False
+
+    @classmethod
+    def of(cls, item: pytest.Item) -> _Mark:
+        """Raises ConfigError for keywords that it does not have."""
+        given: dict[str, Any] = {}
+        for mark in reversed([*item.iter_markers("tooleval")]):
+            if mark.args:
+                raise ConfigError("@pytest.mark.tooleval takes keywords only, such as trials=5")
+            given |= mark.kwargs
+        for name in given:
+            if name not in _MARK:
+                raise ConfigError(f"@pytest.mark.tooleval has no {name}={near(name, _MARK)}")
+        return cls(**given)
+
+
+class Tooleval:
+    """Asks an agent or a model: `run = tooleval("Refund order A1", agent=agent, world=Shop)`.
+
+    In an async test, `run = await tooleval.arun(...)` with the same arguments.
+    """
+
+    def __init__(self, case: PythonCase) -> None:
+        self._case = case
+
+    def __call__(self, prompt: Prompt, **words: Unpack[Words]) -> Run:
+        """Ask, and return what the agent did. The guide to tests in Python lists the keywords.
+
+        `agent` is an agent of a library or a function; without it, the run's model is asked. `world`
+        answers the tools, and `tools` only describes them. Raises ModelError if there is no answer.
+        """
+        __tracebackhide__ = True
+        return self._case.ask(prompt, words)
+
+    async def arun(self, prompt: Prompt, **words: Unpack[Words]) -> Run:
+        """Like a call, for async tests. With `loop="test"`, the agent runs on the test's event loop."""
+        __tracebackhide__ = True
+        return await self._case.arun(prompt, words)
+
+
+class PythonTests:
+    """Makes cases of the Python tests of a process."""
+
+    def __init__(self, config: pytest.Config, queue: CaseQueue) -> None:
+        self._config = config
+        self._queue = queue
+        self._run = queue.run
+        # Of each file, its tests that may ask, by node id.
+        self._places: dict[str, list[str]] = {}
+
+    def fixture(self, request: pytest.FixtureRequest) -> Tooleval:
+        """Make a case of the test that requests the fixture."""
+        item = request.node
+        if not isinstance(item, pytest.Item):
+            raise ConfigError(f"the fixture tooleval belongs to one test, not to a {request.scope}")
+        # A rerun of the test needs new answers, not recorded ones.
+        runs = item.stash.get(_runs_key, 0)
+        item.stash[_runs_key] = runs + 1
+        asking = self._run.settings.asking
+        if asking.transcripts is not None:
+            pytest.skip("this test asks a model, which --tooleval-transcripts does not")
+        mark = _Mark.of(item)
+        most, _ = planned_trials(asking.overrides, mark.trials, mark.pass_rule)
+        if most > 1 and isinstance(getattr(request, "instance", None), unittest.TestCase):
+            raise ConfigError("a method of unittest.TestCase runs once, so it cannot have trials")
+        registry = ScorerRegistry()
+        item.ihook.pytest_tooleval_register_scorers(register=registry.register)
+        setting = Setting(
+            self._test(item),
+            asking,
+            mark.trials,
+            mark.pass_rule,
+            most,
+            self._run.asker.cassettes.of(item.path),
+            registry.scorers,
+            functools.partial(self._plain_model, item),
+            functools.partial(config_tables, self._config),
+        )
+        case = PythonCase(setting, self._run.asker, self._queue.wait, fresh=runs > 0)
+        item.stash[_case_key] = case
+        return Tooleval(case)
+
+    def _test(self, item: pytest.Item) -> Test:
+        parameters, id = _parameters(item)
+        file = item.nodeid.partition("::")[0]
+        others = self._places.get(file, [item.nodeid])
+        function = getattr(item, "function", None) or item.obj  # type: ignore[attr-defined]
+        return Test(
+            nodeid=item.nodeid,
+            id=id,
+            path=item.path,
+            root=self._config.rootpath,
+            line=(item.location[1] or 0) + 1,
+            function=function,
+            module=item.getparent(pytest.Module).obj,  # type: ignore[union-attr]
+            fixtures=getattr(item, "funcargs", {}),
+            parameters=parameters,
+            model=parameters.get(MODEL_FIXTURE),
+            position=others.index(item.nodeid) if item.nodeid in others else 0,
+            cases=len(others),
+        )
+
+    def _plain_model(self, item: pytest.Item) -> ModelSpec:
+        """The run's model for a test without an agent. Without any, the test is skipped."""
+        __tracebackhide__ = True
+        models, config = self._run.settings.asking.models, self._config
+        if not models:
+            pytest.skip(no_model(config))
+        label = _parameters(item)[0].get(MODEL_FIXTURE)
+        if label is not None:
+            return next(spec for spec in models if spec.label == label)
+        if len(models) > 1:
+            labels = ", ".join(spec.label for spec in models)
+            raise ConfigError(
+                f"this run has several models ({labels}); request the fixture {MODEL_FIXTURE}, which "
+                "makes one test for each"
+            )
+        return models[0]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in filter(may_ask, items):
+            self._places.setdefault(item.nodeid.partition("::")[0], []).append(item.nodeid)
+
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> None:
+        if request.scope == "function" and may_ask(request.node):
+            request.node.stash.setdefault(_fixtures_key, {})[fixturedef.argname] = fixturedef.func
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """Run the body once for each trial."""
+        __tracebackhide__ = True
+        case = pyfuncitem.stash.get(_case_key, None)
+        if case is None:
+            return (yield)
+        self._require_fresh(pyfuncitem, case)
+        body = pyfuncitem.obj
+        pyfuncitem.obj = _repeated(case, body)
+        try:
+            return (yield)
+        finally:
+            pyfuncitem.obj = body
+
+    def _require_fresh(self, item: pytest.Function, case: PythonCase) -> None:
+        """Raise ConfigError if trials would share a fixture that is made for one test."""
+        __tracebackhide__ = True
+        if case.trials == 1 or _Mark.of(item).shared_fixtures:
+            return
+        named = inspect.signature(item.obj).parameters.keys() - _parameters(item)[0].keys()
+        made = item.stash.get(_fixtures_key, {})
+        root = self._config.rootpath
+        shared = [n for n in made if n in named and n not in _OURS and _is_own(made[n], root)]
+        if shared:
+            raise ConfigError(
+                f"{counted(case.trials, 'trial')} would share the fixture {shared[0]}, which is made "
+                "once; make it in the body or with world=, or say "
+                "@pytest.mark.tooleval(shared_fixtures=True)"
+            )
+
+    # The outermost, as plugins that rerun a test wrap this hook, too.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        case = item.stash.get(_case_key, None)
+        if case is not None and case.question is not None and call.when == "call":
+            self._attach(item, case, report, call)
+        if case is not None and call.when == "teardown":
+            case.close()
+            del item.stash[_case_key]
+        return report
+
+    def _attach(
+        self,
+        item: pytest.Item,
+        case: PythonCase,
+        report: pytest.TestReport,
+        call: pytest.CallInfo[None],
+    ) -> None:
+        """Attach the result to the report, as the JSON of a `CaseResult`."""
+        raised = call.excinfo.value if call.excinfo is not None else None
+        if isinstance(raised, (KeyboardInterrupt, pytest.exit.Exception)):
+            return
+        result = case.result
+        if result is None:  # whose body is not called by the hook
+            if not isinstance(getattr(item, "instance", None), unittest.TestCase):
+                return  # the test itself failed, before a later trial asked
+            if report.skipped and not hasattr(report, "wasxfail"):
+                result = case.skipped(reason_in(report))
+            else:
+                case.ended(raised)
+                result = case.conclude()
+        settings = self._run.settings
+        if report.skipped and hasattr(report, "wasxfail"):
+            if result.called_forbidden:
+                report.outcome = "failed"  # nothing excuses it
+                vars(report).pop("wasxfail", None)
+            elif result.outcome != "passed":
+                reason = ": ".join(filter(None, (EXPECTED_FAILURE, report.wasxfail)))
+                result = structs.replace(result, tolerated=True, reason=reason)
+        elif report.failed and result.outcome == "passed":
+            result = structs.replace(result, outcome="failed", reason=reason_in(report))
+        if report.failed:
+            if call.excinfo is not None and isinstance(raised, CaseFailure):
+                report.longrepr = _told(call.excinfo, result.reason)
+            _show(report, result)
+            result = excused(report, result, settings)
+        if settings.outputs.properties:
+            report.user_properties += properties(result)
+        report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
+
+
+def may_ask(item: object) -> bool:
+    """True if a test requests the fixture."""
+    return "tooleval" in getattr(item, "fixturenames", ()) and not hasattr(item, "task")
+
+
+def _told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
+    """A failure that the body did not raise, such as a broken policy: only its reason."""
+    shown: Any = excinfo.getrepr(style="value")
+    shown.reprtraceback.reprentries[-1].lines = [f"E   {printable(reason)}"]
+    return shown
+
+
+def _show(report: pytest.TestReport, result: CaseResult) -> None:
+    """Add what happened to the report of a failed test. As of a suite, no answer is an error."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and result.reason:
+        crash.message = result.reason
+    if result.outcome == "error":
+        report.when = "setup"  # by which pytest and JUnit tell an error from a failure
+    wrong = [trial for trial in result.trials if not trial.passed]
+    if len(result.trials) > 1:
+        lines = [
+            f"trial {trial.trial + 1}: {trial.error.message if trial.error else trial.wrong}"
+            for trial in wrong
+        ]
+        report.sections.append(
+            ("trials", printable("\n".join([result.reason, *lines]), keep_newlines=True))
+        )
+    if wrong and wrong[0].transcript is not None:
+        report.sections.append(("transcript", render_transcript(wrong[0])))
+
+
+def _parameters(item: pytest.Item) -> tuple[dict[str, Any], str]:
+    """The parameters of a test, and its name without that of `tooleval_model`."""
+    parents = [each.name for each in item.listchain() if isinstance(each, pytest.Class)]
+    callspec = getattr(item, "callspec", None)
+    name, given = item.name, dict(callspec.params) if callspec is not None else {}
+    label = given.get(MODEL_FIXTURE)
+    if callspec is not None and label is not None:
+        original = getattr(item, "originalname", name)
+        ids = f"-{callspec.id}-".replace(f"-{label}-", "-", 1).strip("-")
+        name = f"{original}[{ids}]" if ids else original
+    return given, ".".join([*parents, name])
+
+
+def _is_own(fixture: Callable[..., Any], root: Path) -> bool:
+    """True if the project defines a fixture, and no plugin."""
+    file = Path(inspect.unwrap(fixture).__code__.co_filename)
+    return file.is_relative_to(root) and "site-packages" not in file.parts
+
+
+def _repeated(case: PythonCase, body: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that runs a test's body once for each trial, async as the body is."""
+    if inspect.iscoroutinefunction(body):
+
+        @functools.wraps(body)
+        async def bodies(**arguments: Any) -> None:
+            __tracebackhide__ = True
+            raised: list[BaseException] = []
+            for _ in _numbers(case):
+                with _ending(case, raised):
+                    await body(**arguments)
+            _judge(case, raised)
+
+        return bodies
+
+    @functools.wraps(body)
+    def in_order(**arguments: Any) -> None:
+        __tracebackhide__ = True
+        raised: list[BaseException] = []
+        for _ in _numbers(case):
+            with _ending(case, raised):
+                body(**arguments)
+        _judge(case, raised)
+
+    return in_order
+
+
+def _numbers(case: PythonCase) -> Iterator[int]:
+    for number in range(case.trials):
+        case.number = number
+        yield number
+        if case.question is None:
+            return  # the test asks nothing, so it is no case
+
+
+_PASSING_ON = (KeyboardInterrupt, GeneratorExit, pytest.exit.Exception)
+
+
+@contextmanager
+def _ending(case: PythonCase, raised: list[BaseException]) -> Iterator[None]:
+    """Note how a body ended. A failing one does not stop those after it."""
+    __tracebackhide__ = True
+    try:
+        yield
+    except (*_PASSING_ON, pytest.skip.Exception, unittest.SkipTest) as error:
+        if case.has_asked and not isinstance(error, _PASSING_ON):
+            case.skipped(str(error))
+        raise
+    except BaseException as error:
+        if not case.has_asked:
+            raise
+        case.ended(error)
+        raised.append(error)
+    else:
+        if case.has_asked or case.question is None:
+            case.ended(None)
+        else:
+            raise ConfigError(f"trial {case.number + 1} asked nothing, but the first one did")
+
+
+def _judge(case: PythonCase, raised: Sequence[BaseException]) -> None:
+    """Raise what makes the test fail, if its trials together do."""
+    __tracebackhide__ = True
+    if case.question is None:
+        return
+    result = case.conclude()
+    if result.outcome == "passed":
+        return
+    errors = [each for each in raised if isinstance(each, ModelError)]
+    others = [each for each in raised if not isinstance(each, ModelError)]
+    chosen = errors or others if result.outcome == "error" else others
+    if chosen:
+        raise chosen[0]
+    raise CaseFailure(result.reason)

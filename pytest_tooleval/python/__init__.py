@@ -1,0 +1,1 @@
+"""Tests of agents in Python: calls and matchers as values, and a test's question to an agent."""

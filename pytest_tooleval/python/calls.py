@@ -1,0 +1,148 @@
+"""Calls as Python values: those that an agent made, and those that a test expects."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, overload
+
+from ..errors import CannotCompare, ScoringError
+from ..matchers.modes import Mode
+from ..record.calls import ToolCall
+from ..scoring.one_call import argument_lines, compare
+from .like import RULES, as_written
+
+# Further arguments are wrong, unless the expected call says otherwise.
+_CLOSED = RULES._replace(counts_unexpected=True)
+
+
+class Call:
+    """A call, made or expected. Two calls are equal if their tools and arguments are."""
+
+    def __init__(self, name: str, /, *rest: Any, **arguments: Any) -> None:
+        if rest not in ((), (...,)):
+            raise TypeError(
+                f"call({name!r}, ...): give arguments by name, such as call({name!r}, amount=40)"
+            )
+        self.name = name
+        self.arguments: dict[str, Any] = arguments
+        self.made: ToolCall | None = None
+        self._is_open = bool(rest)
+
+    @classmethod
+    def of(cls, made: ToolCall) -> Call:
+        """A call that was made."""
+        found = cls(made.name)
+        found.arguments, found.made = made.arguments or {}, made
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Call):
+            return NotImplemented
+        made, expected = (other, self) if self.made is None else (self, other)
+        arguments = None if made._is_malformed or expected._is_malformed else made.arguments
+        if made.name != expected.name:
+            return False
+        try:
+            return compare(as_written(expected.arguments), arguments, expected._rules).flaw is None
+        except CannotCompare as error:
+            raise ScoringError(f"{expected.name}: {error.place}: {error.message}") from None
+
+    __hash__ = None  # type: ignore[assignment]  # equal calls have different hashes
+
+    @property
+    def _rules(self) -> Mode:
+        return RULES if self._is_open else _CLOSED
+
+    @property
+    def _is_malformed(self) -> bool:
+        return self.made is not None and self.made.arguments is None
+
+    def why_not(self, made: Call) -> list[str]:
+        """What is wrong with a made call of this tool, as a suite's scores say it."""
+        lines = argument_lines(as_written(self.arguments), made._as_made(), self._rules)
+        return [line.says.format(line.check) for line in lines if line.check.value < 1 and line.says]
+
+    def _as_made(self) -> ToolCall:
+        return self.made or ToolCall(self.name, self.arguments)
+
+    def __repr__(self) -> str:
+        """The code of this call."""
+        if self.made is not None and self.made.arguments is None:
+            return f"<call of {self.name!r}, {self.made.why_malformed}: {self.made.raw_arguments!r}>"
+        odd = {name: value for name, value in self.arguments.items() if not _is_name(name)}
+        parts = [repr(self.name), *["..."] * self._is_open]
+        parts += [f"{name}={value!r}" for name, value in self.arguments.items() if name not in odd]
+        return f"call({', '.join([*parts, *([f'**{odd!r}'] if odd else [])])})"
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not keyword.iskeyword(text)
+
+
+def call(name: str, /, *rest: Any, **arguments: Any) -> Call:
+    """A call to expect: `assert run.calls == [call("refund", order="A1", amount=40)]`.
+
+    An argument may be a matcher, such as `like.gt(39)`, or any value that compares by `==`. After `...`,
+    further arguments are also right: `call("refund", ...)` equals any call of that tool.
+    """
+    return Call(name, *rest, **arguments)
+
+
+class Calls(list[Call]):
+    """The calls of a run, in their order: a list, so `==`, `in`, `count()` and slices are Python's."""
+
+    @property
+    def unordered(self) -> Unordered:
+        """The calls in any order, to compare with a list."""
+        return Unordered(self)
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Call: ...
+    @overload
+    def __getitem__(self, place: slice) -> Calls: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Call | Calls:
+        __tracebackhide__ = True
+        found = super().__getitem__(place)
+        return Calls(found) if isinstance(found, list) else found
+
+
+class Unordered:
+    """Calls that equal a list if each one has its own equal in it."""
+
+    def __init__(self, calls: Iterable[Call]) -> None:
+        self.calls = [*calls]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Unordered):
+            other = other.calls
+        if not isinstance(other, list):
+            return NotImplemented
+        return len(self.calls) == len(other) == len(paired(self.calls, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{self.calls!r} (in any order)"
+
+
+def paired(made: list[Call], expected: list[Any]) -> dict[int, int]:
+    """The most pairs of equal calls: the place of the made one by that of the expected one.
+
+    Searches by augmenting paths (Kuhn 1955).
+    """
+    fits = [[place for place, each in enumerate(made) if each == wanted] for wanted in expected]
+    taken: dict[int, int] = {}
+
+    def place(wanted: int, seen: set[int]) -> bool:
+        for got in fits[wanted]:
+            if got not in seen:
+                seen.add(got)
+                if got not in taken or place(taken[got], seen):
+                    taken[got] = wanted
+                    return True
+        return False
+
+    for wanted in range(len(expected)):
+        place(wanted, set())
+    return {wanted: got for got, wanted in taken.items()}

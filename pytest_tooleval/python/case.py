@@ -1,0 +1,186 @@
+"""A test as a case: what its bodies ask, how they end, and the result of all together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from ..engine.runner import TrialAnswer
+from ..errors import ConfigError, ModelError, ToolevalError, error_text
+from ..record.results import CaseResult, Score
+from ..record.transcript import Transcript
+from ..run.asker import Asker, Talk
+from ..run.scored import evaluate
+from ..secrets import scrub, secret_values
+from ..text import printable, shorten
+from .question import Prompt, Question, Setting, Words, agent_of, question
+from .run import Run, Wait, error_of
+
+_LONGEST = 300
+
+
+class PythonCase:
+    """The case of one test, whose body runs once for each trial.
+
+    Where every body gets the same agent, the first one asks all trials at once.
+    """
+
+    def __init__(self, setting: Setting, asker: Asker, wait: Wait, *, fresh: bool) -> None:
+        self.question: Question | None = None
+        self.result: CaseResult | None = None
+        # The number of the running body, from 0.
+        self.number = 0
+        # A failure that the body did not raise, such as a subtest's.
+        self.noted = ""
+        self._setting = setting
+        self._asker = asker
+        self._wait = wait
+        self._fresh = fresh
+        self._talks: dict[int, Talk] = {}
+        self._runs: dict[int, Run] = {}
+        self._errors: dict[int, ModelError] = {}
+        self._wrong: dict[int, str] = {}
+
+    @property
+    def trials(self) -> int:
+        return self._setting.most
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether the running body has asked."""
+        return self.number in self._runs or self.number in self._errors
+
+    def ask(self, prompt: Prompt, words: Words) -> Run:
+        """Ask, and wait for the agent's turn. Raises ConfigError, or ModelError without an answer."""
+        __tracebackhide__ = True
+        if words.get("loop") is not None:
+            raise ConfigError('loop="test" needs the test\'s event loop: await tooleval.arun(...)')
+        try:
+            agent = agent_of(words, self._setting.test)
+            own_tools = agent.tools() if agent is not None and agent.kind is not None else None
+            found = question(prompt, words, self._setting, agent, own_tools)
+            talk = self._begin(found)
+        except ToolevalError as error:
+            raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
+        return self._heard(self._wait(talk.dialogue.turn))
+
+    async def arun(self, prompt: Prompt, words: Words) -> Run:
+        """Like `ask`, for async tests."""
+        __tracebackhide__ = True
+        is_tests = words.get("loop") == "test"
+        loop = asyncio.get_running_loop() if is_tests else None
+        try:
+            agent = agent_of(words, self._setting.test)
+            own_tools = None
+            if agent is not None and agent.kind is not None:
+                own_tools = await agent.own_tools() if is_tests else agent.tools()
+            found = question(prompt, words, self._setting, agent, own_tools, loop)
+            talk = self._begin(found)
+        except ToolevalError as error:
+            raise error.with_traceback(None) from None
+        # On the test's loop, nothing moves while no body awaits.
+        coming = (
+            [each.dialogue.turn for each in self._talks.values()] if is_tests else [talk.dialogue.turn]
+        )
+        await asyncio.gather(*map(asyncio.wrap_future, coming))
+        return self._heard(None)
+
+    def _begin(self, found: Question) -> Talk:
+        """Send a question for this trial; where all bodies get the same agent, for all trials."""
+        number = self.number
+        if number in self._runs:
+            raise ConfigError(
+                "the test has asked already: run.reply(...) continues the conversation, and "
+                "@pytest.mark.parametrize makes a case of each of several questions"
+            )
+        if self.question is None:
+            self.question = found
+            numbers: Sequence[int] = range(self.trials) if found.is_shared else [number]
+        elif found.sign != self.question.sign:
+            error = ModelError(
+                f"trial {number + 1} asked another question than the first", kind="replay"
+            )
+            self._errors[number] = error
+            raise error
+        else:
+            numbers = [] if number in self._talks else [number]
+        for each in numbers:
+            self._talks[each] = self._asker.converse(found.job, each, fresh=self._fresh)
+        talk = self._talks[number]
+        self._runs[number] = Run(found, talk, self._asker, self._wait)
+        return talk
+
+    def _heard(self, found: object) -> Run:
+        __tracebackhide__ = True
+        error = found if isinstance(found, ModelError) else error_of(self._talks[self.number])
+        if error is not None:
+            raise error.with_traceback(None) from None
+        return self._runs[self.number]
+
+    def ended(self, raised: BaseException | None) -> None:
+        """Note how the running body ended, and end its conversation."""
+        number, run = self.number, self._runs.get(self.number)
+        if number in self._talks:
+            talk = self._talks[number]
+            if not talk.dialogue.turn.done() and number not in self._errors:
+                why = "" if raised is None else f": {reason_of(raised)}"
+                message = f"the test did not wait for the answer{why}"
+                self._errors[number] = ModelError(message, kind="cancelled")
+                talk.transcript.cancel()
+            talk.dialogue.say(None)
+        if run is not None and run.error is not None and raised is run.error:
+            self._errors[number] = run.error
+        if raised is not None:
+            self._wrong[number] = reason_of(raised)
+        elif self.noted:
+            self._wrong[number] = self.noted
+        self.noted = ""
+
+    def conclude(self) -> CaseResult:
+        """The result of all trials."""
+        asked = self.question
+        assert asked is not None
+        answers = [self._answer(number) for number in range(self.trials)]
+        given = [self._given(number) for number in range(self.trials)]
+        self.result = evaluate(asked.place, answers, asked.job.scorers, given=given)
+        return self.result
+
+    def skipped(self, reason: str) -> CaseResult:
+        """The result of a test that skipped itself after it had asked."""
+        assert self.question is not None
+        blank = self.question.place.blank
+        self.result = structs.replace(blank, outcome="skipped", reason=reason)
+        return self.result
+
+    def _answer(self, number: int) -> TrialAnswer:
+        if number in self._errors:
+            return self._errors[number]
+        found: Transcript | ModelError = self._wait(self._talks[number].transcript)
+        judged = self._runs[number].judged
+        if isinstance(found, ModelError) or not judged:
+            return found
+        return structs.replace(found, judged=(*found.judged, *judged))
+
+    def _given(self, number: int) -> dict[str, Score]:
+        wrong = self._wrong.get(number)
+        overall = Score(1.0, "the test's assertions held") if wrong is None else Score(0.0, wrong)
+        run = self._runs.get(number)
+        return {"overall": overall, **(run.scores if run is not None else {})}
+
+    def close(self) -> None:
+        """Cancel what nobody will read."""
+        for talk in self._talks.values():
+            talk.transcript.cancel()
+
+
+def reason_of(raised: BaseException) -> str:
+    """What a body raised, in one line."""
+    if isinstance(raised, AssertionError):
+        text = str(raised).partition("\n")[0].removeprefix("assert ") or "an assertion failed"
+    elif isinstance(raised, Exception):
+        text = error_text(raised).partition("\n")[0]
+    else:  # of pytest.fail()
+        text = str(raised).partition("\n")[0] or type(raised).__name__
+    return printable(shorten(scrub(text, secret_values()), _LONGEST))

@@ -1,0 +1,293 @@
+"""What a test asks, made a case: its prompt, and the suite's words that stand beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypedDict
+
+from msgspec import structs
+
+from ..engine.cassettes.cassette import Cassette
+from ..engine.models.spec import ModelSpec
+from ..engine.trial import Job
+from ..engine.users import user_of
+from ..errors import ConfigError
+from ..keys import PublicTexts
+from ..run.place import CasePlace, placed
+from ..scoring.registry import Scorer
+from ..settings.parts import Asking
+from ..suite.case import ResolvedCase, TestCase
+from ..suite.checks.errors import suite_errors
+from ..suite.fingerprints import ToolsContent, content_of_bytes
+from ..suite.model import Suite, without_key_values
+from ..suite.reading import read_suite
+from ..suite.resolved import resolve
+from ..text import near
+from ..worlds.world import WorldSpec
+from ..writing import code_of
+from .agents import AgentOfTest, sign_of
+from .calls import Call
+from .like import as_written
+from .test import Test
+from .worlds import described, offer_of, world_of
+
+Prompt = str | Sequence[str | Mapping[str, Any] | Sequence[Mapping[str, Any]]]
+
+
+class Words(TypedDict, total=False):
+    """What a question may have beside its prompt. The last ones are the words of suites."""
+
+    agent: Any
+    name: str
+    world: Any
+    tools: Sequence[Any]
+    identity: Sequence[str | Path]
+    loop: Literal["test"]
+    system_prompt: str
+    provider_tools: Mapping[str, Any]
+    policies: Sequence[Mapping[str, Any]]
+    forbidden_calls: Sequence[str | Call | Mapping[str, Any]] | Literal["*"]
+    max_rounds: int
+    tool_choice: str | Mapping[str, Any]
+    temperature: float
+    max_tokens: int
+    approvals: Mapping[str, Literal["approve", "reject"]]
+    expected_stop: Literal[True, "guardrail", "limit"] | Mapping[str, Any]
+    user: Mapping[str, Any]
+    param_scoring: Literal["exact", "case_sensitive", "bfcl"]
+    thresholds: Mapping[str, float | None]
+    now: str
+    weight: float
+    cluster: str
+    metadata: Mapping[str, Any]
+
+
+_OWN = ("agent", "name", "world", "tools", "identity", "loop")
+_OF_SUITE = ("system_prompt", "provider_tools")
+_HIDDEN = ("test_cases[0].", "turns[0].")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all questions of a test have in common.
+
+    `plain_model` is the run's model for a test without an agent; it may end the test.
+    """
+
+    test: Test
+    asking: Asking
+    trials: int | None
+    rule: str | None
+    most: int
+    cassette: Cassette | None
+    scorers: Sequence[Scorer]
+    plain_model: Callable[[], ModelSpec]
+    user_tables: Callable[[], Any]
+
+
+class Question(NamedTuple):
+    """A question as a job. `sign` is equal if a later body asks the same.
+
+    `is_shared` means that every body gets the same agent, so that all trials can be asked at once.
+    """
+
+    job: Job
+    sign: object
+    is_shared: bool
+    place: CasePlace
+
+    @property
+    def case(self) -> ResolvedCase:
+        return self.job.case
+
+
+def agent_of(words: Words, test: Test) -> AgentOfTest | None:
+    """The agent of a question, if it has one. Raises TypeError for unknown words."""
+    __tracebackhide__ = True
+    known = Words.__annotations__
+    unknown = next((name for name in words if name not in known), None)
+    if unknown is not None:
+        raise TypeError(f"tooleval() takes no {unknown}={near(unknown, known)}")
+    if (loop := words.get("loop")) not in (None, "test"):
+        raise ConfigError(f'loop: expected "test", got {loop!r}')
+    agent = words.get("agent")
+    return None if agent is None else AgentOfTest(agent, words.get("name"), test)
+
+
+def question(
+    prompt: Prompt,
+    words: Words,
+    setting: Setting,
+    agent: AgentOfTest | None,
+    own_tools: Sequence[Mapping[str, Any]] | None,
+    loop: asyncio.AbstractEventLoop | None = None,
+) -> Question:
+    """Make a case of a question; `own_tools` are those of a library's agent. Raises ConfigError."""
+    __tracebackhide__ = True
+    test, asking = setting.test, setting.asking
+    offered = _offered(words, setting, own_tools)
+    has_rounds = offered.world is not None or offered.run_tools or "user" in words
+    data = _data(prompt, words, setting, offered.tools)
+    suite, written = _read(data, test, has_rounds=has_rounds)
+    case = resolve(suite, written, asking.overrides)
+    case = structs.replace(
+        case,
+        id=test.id,
+        line=test.line,
+        world=offered.world,
+        kind="conversation" if has_rounds else "calls",
+        by_test=True,
+        content=content_of_bytes(f"{case.content} {test.expectation}".encode()),
+        public=PublicTexts(lambda: _texts(suite, test, offered.world)),
+    )
+    if agent is None:
+        model = setting.plain_model()
+    else:
+        model = _spec(agent, words, test, offered.run_tools, loop)
+    is_shared = agent is None or agent.home.is_shared
+    sign = (
+        data,
+        agent and (agent.label, sign_of(agent.agent, is_shared=is_shared)),
+        sign_of(words.get("world"), is_shared=False),
+    )
+    return Question(_job(case, model, setting), sign, is_shared, _place(case, model, test, suite))
+
+
+class _Offered(NamedTuple):
+    """The tools that the agent gets, and what answers them; `run_tools` means that its own do."""
+
+    tools: Sequence[Mapping[str, Any]]
+    world: WorldSpec | None
+    run_tools: bool
+
+
+def _offered(words: Words, setting: Setting, own_tools: Sequence[Mapping[str, Any]] | None) -> _Offered:
+    world, given = words.get("world"), words.get("tools")
+    spec = None if world is None else world_of(world, setting.most, setting.test)
+    tools = own_tools if given is None else described(given)
+    if spec is not None:
+        offer = offer_of(spec)
+        if tools is None:
+            tools = offer.tools
+        offer.require(tools, "the tools")
+    may_run = bool(setting.asking.allowed_tools)
+    if own_tools and spec is None and not may_run:
+        raise ConfigError(
+            "nothing answers the tools of the agent; pass world=, or let its own tools run with "
+            "--tooleval-allow-tools"
+        )
+    return _Offered(tools or (), spec, own_tools is not None and spec is None and may_run)
+
+
+def _job(case: ResolvedCase, model: ModelSpec, setting: Setting) -> Job:
+    asking = setting.asking
+    user = user_of(case.user, asking.user, setting.user_tables)
+    return Job(
+        case,
+        model,
+        setting.cassette,
+        judge=asking.judge,
+        user=asking.own(user) if user is not None and user is not asking.user else user,
+        allowed=asking.allowed_tools,
+        scorers=setting.scorers,
+    )
+
+
+def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CasePlace:
+    return placed(
+        test.nodeid,
+        case,
+        model.label,
+        file=test.file,
+        position=test.position,
+        content=case.content,
+        suite_content=content_of_bytes(code_of(test.path)),
+        suite_cases=test.cases,
+        tools_content=ToolsContent(suite).of(case),
+    )
+
+
+def _spec(
+    agent: AgentOfTest,
+    words: Words,
+    test: Test,
+    run_tools: bool,
+    loop: asyncio.AbstractEventLoop | None,
+) -> ModelSpec:
+    files = [test.path.parent / each for each in words.get("identity", ())]
+    missing = next((each for each in files if not each.is_file()), None)
+    if missing is not None:
+        raise ConfigError(f"identity: there is no file {missing}")
+    return agent.spec(files, run_tools=run_tools, loop=loop)
+
+
+def _data(
+    prompt: Prompt, words: Words, setting: Setting, tools: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The question as a suite has it."""
+    written = {name: _written(value) for name, value in words.items() if name not in _OWN}
+    of_suite = {name: written.pop(name) for name in _OF_SUITE if name in written}
+    case: dict[str, Any] = {"id": "test", "may_change_nothing": True, **written}
+    if setting.trials is not None:
+        case["trials"] = setting.trials
+    if setting.rule is not None:
+        case["pass"] = setting.rule
+    if "user" in written:
+        if prompt:
+            raise ConfigError('user: the model that plays the user says the first words; ask ""')
+    else:
+        case["turns"] = [{"prompt": each} for each in _turns(prompt)]
+    return without_key_values(  # type: ignore[no-any-return]
+        {"name": setting.test.path.stem, "tools": [*tools], **of_suite, "test_cases": [case]}
+    )
+
+
+def _turns(prompt: Prompt) -> Sequence[Any]:
+    if isinstance(prompt, str) or (prompt and isinstance(prompt[0], Mapping)):
+        return [prompt]
+    return prompt
+
+
+def _written(value: Any) -> Any:
+    """A value as a suite has it. A call leaves further arguments open, as there."""
+    if isinstance(value, Call):
+        return {"tool": value.name, "params": as_written(value.arguments)}
+    if isinstance(value, (list, tuple)):
+        return [_written(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: _written(each) for key, each in value.items()}
+    return as_written(value)
+
+
+def _read(data: dict[str, Any], test: Test, *, has_rounds: bool) -> tuple[Suite, TestCase]:
+    """A question as a suite and its case. A turn of several replies must end without a call."""
+    (case,) = data["test_cases"]
+    if not has_rounds and "max_rounds" in case:
+        raise ConfigError("max_rounds: nothing answers the tools, so there is one reply; pass world=")
+    must_call = not has_rounds and case.get("tool_choice") == "required"
+    if must_call:
+        data = {**data, "test_cases": [{**case, "tool_choice": "auto"}]}
+    suite, unreadable = read_suite(data)
+    findings = [*unreadable, *suite_errors(suite, lambda _: 0, None)]
+    if findings:
+        raise ConfigError("\n".join(_named(each.loc, each.message) for each in findings))
+    suite.note_places(test.path.parent, [test.line], ())
+    (written,) = suite.test_cases
+    return suite, written.model_copy(update={"tool_choice": "required"}) if must_call else written
+
+
+def _named(loc: Sequence[str | int], message: str) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    path = path.removeprefix(".")
+    for prefix in _HIDDEN:
+        path = path.removeprefix(prefix)
+    return f"{path}: {message}"
+
+
+def _texts(suite: Suite, test: Test, world: WorldSpec | None) -> list[Any]:
+    """The texts of a test, none of which is secret."""
+    files = {test.path, *([world.file] if world is not None and world.file.is_file() else [])}
+    return [suite.model_dump(), *(file.read_text("utf-8", "replace") for file in files)]

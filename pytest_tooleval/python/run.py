@@ -1,0 +1,232 @@
+"""What one trial of a test did, and what the test can still say and ask about it."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from ..errors import ConfigError, ModelError, ToolevalError
+from ..record.made import made_in
+from ..record.metrics import BUILT_IN
+from ..record.results import Score
+from ..record.transcript import Judged, Measures, Reply, Transcript, measures_of
+from ..run.asker import Asker, Talk
+from ..suite.case import ResolvedCase
+from ..suite.resolved import prompt_messages
+from ..text import shown
+from .calls import Call, Calls
+from .question import Question
+
+_T = TypeVar("_T")
+# Waits for a future in the test's thread. Returns its result, or why there is none.
+Wait = Callable[["concurrent.futures.Future[Any]"], Any]
+
+
+class Usage(NamedTuple):
+    """The tokens of a run; None: unknown."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    reasoning_tokens: int | None
+
+
+class Verdict:
+    """A judge's verdict, which is true if the rubric is met."""
+
+    def __init__(self, judged: Judged) -> None:
+        self.passed = judged.passed
+        self.reason = judged.reason
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return f"<{'met' if self.passed else 'not met'}: {self.reason}>"
+
+
+class Run:
+    """What the agent did, up to now. `reply` continues the conversation."""
+
+    def __init__(self, asked: Question, talk: Talk, asker: Asker, wait: Wait) -> None:
+        self._asked = asked
+        self._talk = talk
+        self._asker = asker
+        self._wait = wait
+        self.scores: dict[str, Score] = {}
+        self.judged: list[Judged] = []
+        # Why there is no answer, once a reply or the judge has none.
+        self.error: ModelError | None = None
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation so far."""
+        dialogue, done = self._talk.dialogue, self._talk.transcript
+        if dialogue.is_over and done.done() and not done.cancelled() and not done.exception():
+            return done.result()
+        return Transcript((*self._case.messages, *dialogue.opening), tuple(dialogue.replies))
+
+    @property
+    def _case(self) -> ResolvedCase:
+        return self._asked.case
+
+    @property
+    def _replies(self) -> list[Reply]:
+        return [reply for reply in self.transcript.replies if not reply.inner]
+
+    @property
+    def calls(self) -> Calls:
+        """All calls, in order. Those of agents that were used as tools are in the transcript."""
+        return Calls(Call.of(call) for reply in self._replies for call in reply.calls)
+
+    @property
+    def text(self) -> str:
+        """The text of the last reply."""
+        replies = self._replies
+        return replies[-1].text if replies else ""
+
+    @property
+    def messages(self) -> Sequence[Mapping[str, Any]]:
+        """The whole conversation as chat messages."""
+        return self.transcript.messages
+
+    @property
+    def _measures(self) -> Measures:
+        return measures_of(self.transcript)
+
+    @property
+    def cost(self) -> float | None:
+        """The cost in US dollars; None: unknown."""
+        return self._measures.cost_usd
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds of waiting for the agent's answers; of recorded ones, as recorded. None: unknown."""
+        return self._measures.latency_s
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens."""
+        found = self._measures
+        return Usage(found.prompt_tokens, found.completion_tokens, found.reasoning_tokens)
+
+    @property
+    def world(self) -> Any:
+        """The object that answered the calls; a tuple if the world has several."""
+        __tracebackhide__ = True
+        world = self._talk.dialogue.world
+        if world is None:
+            raise ConfigError("the run has no world; pass world=")
+        replies = self.transcript.replies
+        # What the agent ran itself, instead of asking the world.
+        ran = [each.call for made in made_in(replies) for each in made if each.ran and not each.by_suite]
+        names = [tool.name for tool in self._case.tools]
+        objects = self._result(self._asker.runner.start(world.objects(ran, names)))
+        return objects[0] if len(objects) == 1 else objects
+
+    def reply(self, text: str) -> None:
+        """Answer the agent, and wait until it has replied: `calls`, `text`, ... then include this turn.
+
+        In an async test, await `areply`.
+        """
+        __tracebackhide__ = True
+        self._say(text)
+        self._turn(self._wait(self._talk.dialogue.turn))
+
+    async def areply(self, text: str) -> None:
+        """Like `reply`, for async tests."""
+        __tracebackhide__ = True
+        self._say(text)
+        await asyncio.wrap_future(self._talk.dialogue.turn)
+        self._turn(None)
+
+    def _say(self, text: str) -> None:
+        __tracebackhide__ = True
+        dialogue = self._talk.dialogue
+        if dialogue.is_over:
+            calls = dialogue.is_over and self.calls
+            why = "nothing answered its calls; pass world=" if calls else "it has no usable answer"
+            raise ConfigError(f"the conversation is over: {why}")
+        dialogue.say(prompt_messages(text))
+
+    def _turn(self, found: object) -> None:
+        __tracebackhide__ = True
+        error = found if isinstance(found, ModelError) else error_of(self._talk)
+        if error is not None:
+            self.error = error
+            raise error.with_traceback(None) from None
+
+    def score(self, metric: str, value: float, why: str = "") -> None:
+        """Add a metric from 0 to 1 to the test's row. By itself, it fails nothing."""
+        __tracebackhide__ = True
+        if not metric.isidentifier() or metric in BUILT_IN:
+            problem = (
+                "is built in" if metric in BUILT_IN else "must be of letters, digits and underscores"
+            )
+            raise ConfigError(f"score: the metric {metric!r} {problem}; choose a different name")
+        number = float(value)
+        if not 0 <= number <= 1:
+            raise ConfigError(f"score: expected a number from 0 to 1, got {value!r}")
+        self.scores[metric] = Score(number, why)
+
+    def judge(self, rubric: str) -> Verdict:
+        """Ask the judge whether the conversation meets a rubric: `assert run.judge("is polite")`.
+
+        In an async test, await `ajudge`.
+        """
+        __tracebackhide__ = True
+        return self._verdict(self._wait(self._judging(rubric)))
+
+    async def ajudge(self, rubric: str) -> Verdict:
+        """Like `judge`, for async tests."""
+        __tracebackhide__ = True
+        found: Judged | ModelError
+        try:
+            found = await asyncio.wrap_future(self._judging(rubric))
+        except ModelError as error:
+            found = error
+        return self._verdict(found)
+
+    def _judging(self, rubric: str) -> concurrent.futures.Future[Judged]:
+        __tracebackhide__ = True
+        try:
+            return self._asker.judge(self._asked.job, rubric, self.transcript)
+        except ModelError as error:
+            self.error = error
+            raise error.with_traceback(None) from None
+
+    def _verdict(self, found: Judged | ModelError) -> Verdict:
+        __tracebackhide__ = True
+        if isinstance(found, ModelError):
+            self.error = found
+            raise found.with_traceback(None) from None
+        self.judged.append(found)
+        return Verdict(found)
+
+    def _result(self, future: concurrent.futures.Future[_T]) -> _T:
+        __tracebackhide__ = True
+        try:
+            found: _T | ModelError = self._wait(future)
+        except ToolevalError as error:
+            raise error.with_traceback(None) from None
+        if isinstance(found, ModelError):
+            self.error = found
+            raise found.with_traceback(None) from None
+        return found
+
+    def __repr__(self) -> str:
+        return f"<run: {[*self.calls]!r}, text={shown(self.text, 200)!r}>"
+
+
+def error_of(talk: Talk) -> ModelError | None:
+    """Why a conversation has no answer, if it is over and has none."""
+    done = talk.transcript
+    if not talk.dialogue.is_over:
+        return None
+    if done.cancelled():
+        return ModelError("the run ended before the answer came", kind="cancelled")
+    error = done.exception()
+    if error is not None and not isinstance(error, ModelError):
+        raise error
+    return error

@@ -1,0 +1,133 @@
+"""What a test gives to answer its agent's tools, and the tools that it describes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from ..errors import ConfigError, WorldError
+from ..text import near
+from ..worlds.play import look
+from ..worlds.tools import tool_of
+from ..worlds.world import World, WorldSpec, method_for
+from .test import Test
+
+Tool = dict[str, Any]
+
+
+class Offer(NamedTuple):
+    """The tools that a world answers; with `answers_all`, it answers any."""
+
+    tools: Sequence[Tool]
+    answers_all: bool = False
+
+    def require(self, tools: Sequence[Mapping[str, Any]], whose: str) -> None:
+        """Raise ConfigError if nothing answers one of these tools."""
+        methods = [name_of(each) for each in self.tools]
+        left = [name for name in map(name_of, tools) if method_for(name, methods) is None]
+        if left and not self.answers_all:
+            raise ConfigError(
+                f"world: nothing answers {whose} {', '.join(left)}{near(left[0], methods)}; "
+                "give the world a method of that name"
+            )
+
+
+def name_of(tool: Mapping[str, Any]) -> str:
+    inner = tool.get(str(tool.get("type", "function")), tool)
+    return str(inner.get("name", "")) if isinstance(inner, Mapping) else ""
+
+
+def world_of(world: object, trials: int, test: Test) -> WorldSpec:
+    """The world that `world=` makes for each trial. Raises ConfigError."""
+    factory, named = _factory(world, trials)
+    written = inspect.unwrap(named)
+    try:
+        file = Path(inspect.getsourcefile(written) or test.path)
+    except TypeError:  # not written in Python
+        file = test.path
+    name = getattr(written, "__qualname__", type(written).__qualname__)
+    is_bound = hasattr(named, "__self__") or isinstance(world, functools.partial)
+    stands = factory is world and "<" not in name and not is_bound
+    # What else a local function uses is unknown here, and may differ from test to test.
+    of = "" if stands else test.nodeid
+    return WorldSpec(f"{file.stem}:{name}", file.parent, factory=factory, of=of)
+
+
+def _factory(world: object, trials: int) -> tuple[Callable[[], Any], Any]:
+    """What makes the world, and the class or function that names it."""
+    if isinstance(world, (list, tuple)):
+        if not world or not all(map(callable, world)):
+            raise ConfigError("world: expected a list of functions that answer the tools")
+        made = _functions(world)
+        return lambda: made, world[0]
+    if isinstance(world, functools.partial):
+        return world, world.func
+    if inspect.isclass(world) or inspect.isroutine(world):
+        return world, world
+    if trials > 1:
+        name = type(world).__name__
+        raise ConfigError(
+            f"world: {trials} trials would share this {name}; pass the class, or a function that makes "
+            "one"
+        )
+    return lambda: world, type(world)
+
+
+def _functions(functions: Sequence[Callable[..., Any]]) -> object:
+    """An object with these functions as its methods."""
+    members: dict[str, Any] = {_called(each): staticmethod(each) for each in functions}
+    return type("Functions", (), {**members, "__module__": functions[0].__module__})()
+
+
+def _called(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", "")
+    if not name.isidentifier():
+        raise ConfigError(f"{function!r} has no name for a tool; write a function")
+    return name
+
+
+_offers: WeakKeyDictionary[Any, Offer] = WeakKeyDictionary()
+_described: WeakKeyDictionary[Any, Tool] = WeakKeyDictionary()
+
+
+def offer_of(spec: WorldSpec) -> Offer:
+    """The tools of a world. Raises ConfigError if it cannot be made."""
+    assert spec.factory is not None
+    if spec.factory not in _offers:
+        try:
+            _offers[spec.factory] = look(spec, _offer)
+        except WorldError as error:
+            raise ConfigError(f"world: {error}") from None
+    return _offers[spec.factory]
+
+
+def _offer(world: World) -> Offer:
+    tools = [tool_of(name, method) for name, method in world.methods.items()]
+    return Offer(tools, any(map(callable, world.objects)))
+
+
+def described(tools: Sequence[object]) -> list[Tool]:
+    """The tools of `tools=`: functions, which never run, or definitions. Raises ConfigError."""
+    found = []
+    for each in tools:
+        if isinstance(each, Mapping):
+            found.append(dict(each))
+        elif callable(each):
+            found.append(_definition(each))
+        else:
+            raise ConfigError(f"tools: expected functions or tools in OpenAI's format, got {each!r}")
+    return found
+
+
+def _definition(function: Callable[..., Any]) -> Tool:
+    key = getattr(function, "__func__", function)
+    if key not in _described:
+        try:
+            _described[key] = tool_of(_called(function), function)
+        except WorldError as error:
+            raise ConfigError(f"tools: {error}") from None
+    return _described[key]

@@ -1,0 +1,699 @@
+"""Tests of agents in Python: a test that asks is a case, and its body is the scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from .project import Project, call, right
+
+APP = '''
+import json
+
+def agent(messages, tools, call_tool):
+    """Refunds an order that it is told."""
+    said = messages[-1]["content"]
+    if "A1" not in said:
+        return "Which order?"
+    order = json.loads(call_tool("get_order", {"id": "A1"}))
+    if "Refund" in said or "yes" in said:
+        call_tool("refund", {"order": "A1", "amount": order["total"]})
+        return "I refunded 40 euros."
+    return "It is on its way."
+
+def careless(messages, tools, call_tool):
+    call_tool("refund", {"order": "A1", "amount": 400})
+    return "done"
+
+def broken(messages, tools):
+    raise ConnectionError("no route")
+
+def flaky(messages, tools, call_tool, trial):
+    call_tool("get_order", {"id": "A1" if trial % 2 else "A2"})
+    return "done"
+'''
+SHOP = '''
+class Shop:
+    def __init__(self):
+        self.orders = {"A1": {"total": 40, "refunded": 0}}
+
+    def get_order(self, id: str) -> dict:
+        """Look up an order."""
+        return self.orders[id]
+
+    def refund(self, order: str, amount: float) -> str:
+        """Pay money back."""
+        self.orders[order]["refunded"] += amount
+        return "done"
+'''
+HEAD = """
+import asyncio
+import functools
+import os
+import unittest
+
+import pytest
+from pytest import approx
+
+from my_app import agent, broken, careless, flaky
+from my_shop import Shop
+from pytest_tooleval import ModelError, call, like
+
+def get_weather(city: str) -> str:
+    '''The weather in a city now.'''
+    raise AssertionError("it never runs")
+"""
+REPORT = "--tooleval-report=out.json"
+
+
+@pytest.fixture
+def shop(project: Project) -> Project:
+    project.write("my_app.py", APP)
+    project.write("my_shop.py", SHOP)
+    return project
+
+
+def run(shop: Project, text: str, *args: str, model: str | None = None) -> pytest.RunResult:
+    shop.write("test_it.py", HEAD + text)
+    return shop.run("test_it.py", REPORT, *args, model=model)
+
+
+def row_of(shop: Project) -> Mapping[str, Any]:
+    (row,) = shop.document()["cases"]
+    return row  # type: ignore[no-any-return]
+
+
+ISSUE = """
+def test_refund(tooleval):
+    run = tooleval("Refund order A1", agent=agent, world=Shop)
+    assert run.calls == [call("get_order", id="A1"), call("refund", order="A1", amount=approx(40))]
+    assert run.world.orders["A1"]["refunded"] == 40
+    assert "40" in run.text
+
+def test_asks_first(tooleval):
+    run = tooleval("I want my money back", agent=agent, world=Shop)
+    assert not run.calls
+    run.reply("Order A1, yes")
+    assert call("refund", ..., order="A1") in run.calls      # further arguments are right, too
+
+def test_weather(tooleval):               # a plain model: pytest --tooleval-model=openai/gpt-5
+    run = tooleval("Weather in Paris?", tools=[get_weather])    # offered, not run
+    assert run.calls == [call("get_weather", city="Paris")]
+
+@pytest.mark.tooleval(trials=5, pass_rule="4/5")
+async def test_flaky(tooleval):
+    run = await tooleval.arun("Where is order A1?", agent=agent, world=Shop)
+    assert call("get_order", id="A1") in run.calls
+"""
+
+
+def test_the_first_example(shop: Project) -> None:
+    pytest.importorskip("pytest_asyncio")
+    result = run(shop, ISSUE, "--asyncio-mode=auto", model="builtin/lexical")
+    result.assert_outcomes(passed=4)
+    rows = shop.rows()
+    assert rows.keys() == {
+        "test_refund[agent]",
+        "test_asks_first[agent]",
+        "test_weather[builtin/lexical]",
+        "test_flaky[agent]",
+    }
+    flaky = rows["test_flaky[agent]"]
+    assert (flaky["passes"], flaky["scored"], flaky["pass_rule"]) == (5, 5, "4/5")
+    first = rows["test_refund[agent]"]
+    assert (first["suite"], first["file"], first["position"]) == ("test_it", "test_it.py", 0)
+    assert first["scores"] == {"overall": 1.0, "arguments_valid": 1.0}
+    assert first["called"] == ["get_order", "refund"]
+    replies = rows["test_asks_first[agent]"]["trials"][0]["transcript"]["replies"]
+    assert [each["prompt"] for each in replies if each["prompt"]] == [
+        [{"role": "user", "content": "Order A1, yes"}]
+    ]
+    result.stdout.fnmatch_lines(["agent passed: 3 of 3 cases passed"])
+
+
+def test_a_failure_reads_as_the_scorers_say_it(shop: Project) -> None:
+    text = """
+def test_careless(tooleval):
+    run = tooleval("Refund order A1", agent=careless, world=Shop)
+    assert run.calls == [call("get_order", id="A1"), call("refund", order="A1", amount=approx(40))]
+"""
+    result = run(shop, text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            ">       assert run.calls == *",
+            "E       assert calls differ: call('get_order', id='A1') was not made",
+            'E         call 1, refund: amount: expected "40 ± 4.0e-05", got 400',
+            "E         made:     call('refund', order='A1', amount=400)",
+            "*- transcript -*",
+            '*calls refund(order="A1", amount=400)',
+            "FAILED test_it.py::test_careless - *calls differ: call('get_order', id='A1') was not made",
+            "careless FAILED: 0 of 1 case passed",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*pytest_tooleval/*")
+    row = row_of(shop)
+    assert row["reason"] == "calls differ: call('get_order', id='A1') was not made"
+    assert row["trials"][0]["failure"] == "failed_assertion"
+
+
+OUTCOMES = {
+    "any_exception": ('tooleval("Hi A1", agent=agent, world=Shop).calls[9]', "failed", "IndexError: *"),
+    "before_it_asks": ('assert 1 == 2; tooleval("Hi", agent=agent)', "failed", None),
+    "no_answer": (
+        'tooleval("Hi", agent=broken)',
+        "errors",
+        "my_app:broken raised ConnectionError: no route at *my_app.py:*",
+    ),
+    "not_even_caught": (
+        'with pytest.raises(ModelError): tooleval("Hi", agent=broken)',
+        "errors",
+        "my_app:broken raised *",
+    ),
+    "never_asked": ("pass", "passed", None),
+    "skips_itself": ('tooleval("Hi", agent=agent, tools=[]); pytest.skip("later")', "skipped", "later"),
+    "fails_itself": ('tooleval("Hi", agent=agent, tools=[]); pytest.fail("bad")', "failed", "bad"),
+    "empty_answer": (
+        'tooleval("Hi", agent=lambda messages, tools: "", name="mute")',
+        "failed",
+        "empty answer: neither a text nor a call",
+    ),
+    "forbidden": (
+        'tooleval("Hi", agent=careless, world=Shop, forbidden_calls=["refund"])',
+        "failed",
+        "*refund*forbidden*",
+    ),
+    "policy": (
+        'tooleval("Hi", agent=careless, world=Shop, '
+        'policies=[{"tool": "refund", "only_after": {"tool": "get_order"}}])',
+        "failed",
+        "*refund*get_order*",
+    ),
+    "limit": (
+        'tooleval("Refund A1", agent=agent, world=Shop, thresholds={"max_calls": 1})',
+        "failed",
+        "*calls*",
+    ),
+    "judge": (
+        'assert tooleval("Hi", agent=agent, tools=[]).judge("polite")',
+        "errors",
+        "the test asks a judge, but no judge is set*",
+    ),
+    "no_model": ('tooleval("Hi")', "skipped", None),
+}
+
+
+@pytest.mark.parametrize(("body", "outcome", "reason"), OUTCOMES.values(), ids=OUTCOMES)
+def test_the_outcome_is_the_body_s(shop: Project, body: str, outcome: str, reason: str | None) -> None:
+    result = run(shop, f"def test_it(tooleval):\n    {body}\n")
+    result.assert_outcomes(**{outcome: 1})
+    rows = shop.document()["cases"]
+    if reason is None:
+        assert rows == []
+        return
+    (row,) = rows
+    assert row["outcome"] == {"errors": "error"}.get(outcome, outcome)
+    pytest.LineMatcher([row["reason"]]).fnmatch_lines([reason])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+XFAIL = """
+@pytest.mark.xfail(reason="known")
+def test_it(tooleval):
+    run = tooleval("Refund A1", agent={agent}, world=Shop)
+    assert run.calls[0] == call("get_order", id="A1")
+"""
+
+
+def test_xfail_keeps_its_meaning(shop: Project) -> None:
+    run(shop, XFAIL.format(agent="careless")).assert_outcomes(xfailed=1)
+    row = row_of(shop)
+    assert (row["outcome"], row["tolerated"], row["reason"]) == (
+        "failed",
+        True,
+        "expected to fail: known",
+    )
+    run(shop, XFAIL.format(agent="agent")).assert_outcomes(xpassed=1)
+    assert row_of(shop)["outcome"] == "passed"
+
+
+MISTAKES = {
+    "typo": ('tooleval("Hi", agent=agent, wolrd=1)', "tooleval() takes no wolrd=, did you mean world?"),
+    "twice": (
+        'tooleval("Hi", agent=agent, tools=[]); tooleval("Hi", agent=agent, tools=[])',
+        "*has asked already: run.reply(...) *@pytest.mark.parametrize*",
+    ),
+    "policy": (
+        'tooleval("Hi", agent=agent, world=Shop, policies=[{"tool": "refnd", "at_most": 1}])',
+        '*policies[[]0].tool: the tool "refnd" is not defined in the suite, did you mean "refund"?',
+    ),
+    "rounds": ('tooleval("Hi", agent=agent, tools=[], max_rounds=3)', "*max_rounds: nothing answers*"),
+    "not_an_agent": (
+        'tooleval("Hi", agent="gpt-5")',
+        "*agent='gpt-5': expected an agent or a function*",
+    ),
+    "wrong_function": ('tooleval("Hi", agent=lambda: 1)', "*expected (messages, tools)*"),
+    "no_method": (
+        'tooleval("Hi", agent=agent, world=Shop, tools=[get_weather])',
+        "*world: nothing answers the tools get_weather*",
+    ),
+    "world_raises": (
+        'tooleval("Hi", agent=agent, world=functools.partial(Shop, 1))',
+        "*world: my_shop:Shop() raised TypeError*",
+    ),
+    "loop": ('tooleval("Hi", agent=agent, loop="test")', '*loop="test" needs *await tooleval.arun*'),
+    "no_world": ('tooleval("Hi", agent=agent, tools=[]).world', "*the run has no world; pass world=*"),
+    "over": (
+        'tooleval("A", agent=lambda m, t: {"role": "assistant", "tool_calls": [{"function": '
+        '{"name": "get_weather", "arguments": "{}"}}]}, tools=[get_weather]).reply("go on")',
+        "*the conversation is over: nothing answered its calls*",
+    ),
+    "score": ('tooleval("Hi", agent=agent, tools=[]).score("overall", 1)', "*'overall' is built in*"),
+}
+
+
+@pytest.mark.parametrize(("body", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_told_at_the_line_of_the_test(shop: Project, body: str, message: str) -> None:
+    result = run(shop, f"def test_it(tooleval):\n    {body}\n")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"E  *{message}"])
+    result.stdout.no_fnmatch_line("*pytest_tooleval/*.py:*")
+    result.stdout.no_fnmatch_line("During handling*")
+
+
+WORLDS = {
+    "class": "Shop",
+    "partial": "functools.partial(Shop)",
+    "function": "lambda: Shop()",
+    "instance": "Shop()",
+    "functions": "[Shop().get_order, Shop().refund]",
+}
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+def test_what_answers_the_tools(shop: Project, world: str) -> None:
+    text = f"""
+def test_it(tooleval):
+    run = tooleval("Refund order A1", agent=agent, world={world})
+    assert [each.name for each in run.calls] == ["get_order", "refund"]
+    assert run.text == "I refunded 40 euros."
+"""
+    run(shop, text).assert_outcomes(passed=1)
+    many = run(shop, text.replace("\ndef", "\n@pytest.mark.tooleval(trials=3)\ndef"))
+    if world == "Shop()":
+        many.stdout.fnmatch_lines(["*3 trials would share this Shop; pass the class, or*"])
+    else:
+        many.assert_outcomes(passed=1)
+
+
+def test_the_world_is_the_object_that_answered(shop: Project) -> None:
+    """Also of an agent that returns its own conversation, and of one that calls nothing."""
+    text = """
+OWN = [
+    {"role": "assistant", "tool_calls": [
+        {"id": "1", "function": {"name": "refund", "arguments": '{"order": "A1", "amount": 3}'}}]},
+    {"role": "tool", "tool_call_id": "1", "content": "done"},
+    {"role": "assistant", "content": "Done."},
+]
+
+def test_instance(tooleval):
+    shop = Shop()
+    run = tooleval("Refund A1", agent=agent, world=shop)
+    assert run.world is shop
+    assert shop.orders["A1"]["refunded"] == 40
+
+def test_silent(tooleval):
+    run = tooleval("Hi", agent=agent, world=Shop)
+    assert run.world.orders["A1"]["refunded"] == 0
+
+def test_own(tooleval):
+    run = tooleval("Hi", agent=lambda messages, tools: OWN, world=Shop)
+    assert run.calls == [call("refund", order="A1", amount=3)]
+    assert run.world.orders["A1"]["refunded"] == 3
+    assert run.world.orders["A1"]["refunded"] == 3
+"""
+    run(shop, text).assert_outcomes(passed=3)
+
+
+def test_what_a_run_knows(shop: Project) -> None:
+    text = """
+def test_it(tooleval):
+    run = tooleval(["Where is A1?", "Refund A1"], agent=agent, world=Shop, system_prompt="Be brief.")
+    assert [each["role"] for each in run.messages][:3] == ["system", "user", "assistant"]
+    assert run.calls.count(call("get_order", id="A1")) == 2
+    assert run.cost is None and run.usage.prompt_tokens is None and run.seconds >= 0
+    run.score("brevity", 0.5, "4 words")
+    assert "refund" in repr(run)
+"""
+    run(shop, text).assert_outcomes(passed=1)
+    row = row_of(shop)
+    assert row["scores"]["brevity"] == 0.5
+    assert row["trials"][0]["scores"]["brevity"]["explanation"] == "4 words"
+    below = run(shop, text, "--tooleval-threshold=brevity=0.6")
+    below.assert_outcomes(failed=1)
+    assert row_of(shop)["reason"] == "brevity 0.50 < 0.60"
+
+
+TRIALS = """
+@pytest.mark.tooleval(trials={trials}, pass_rule="{rule}")
+def test_it(tooleval):
+    run = tooleval("Where is A1?", agent=flaky, world=Shop)
+    assert run.calls == [call("get_order", id="A1")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("trials", "rule", "outcome"), [(5, "2/5", "passed"), (5, "3/5", "failed"), (2, "any", "passed")]
+)
+def test_trials_run_the_body_again(shop: Project, trials: int, rule: str, outcome: str) -> None:
+    result = run(shop, TRIALS.format(trials=trials, rule=rule))
+    result.assert_outcomes(**{outcome: 1})
+    row = row_of(shop)
+    assert (row["passes"], row["scored"]) == (trials // 2, trials)
+    if outcome == "failed":
+        result.stdout.fnmatch_lines(
+            ["*2 of 5 trials passed, needs 3: calls differ: call 1, get_order: id: *", "trial 3: *"]
+        )
+
+
+def test_trials_are_asked_at_once(shop: Project) -> None:
+    """Where all bodies get the same agent. Made in the body, it is asked trial by trial."""
+    text = """
+import threading
+
+together = threading.Barrier(3, timeout=10)
+asked = []
+
+def slow(messages, tools):
+    together.wait()
+    return "ok"
+
+def make():
+    def agent(messages, tools):
+        asked.append(len(asked))
+        return "ok"
+    return agent
+
+@pytest.fixture(scope="module")
+def made():
+    return make()
+
+@pytest.mark.tooleval(trials=3)
+def test_in_the_module(tooleval):
+    assert tooleval("Hi", agent=slow).text == "ok"
+
+@pytest.mark.tooleval(trials=3)
+def test_of_a_fixture(tooleval, made):
+    tooleval("Hi", agent=made)
+    assert len(asked) > 0
+
+@pytest.mark.tooleval(trials=3)
+def test_in_the_body(tooleval):
+    before = len(asked)
+    tooleval("Hi", agent=make())
+    assert len(asked) == before + 1
+
+@pytest.mark.tooleval(trials=2)
+def test_replies(tooleval):
+    run = tooleval("I want my money back", agent=agent, world=Shop)
+    run.reply("A1, yes")
+    assert run.world.orders["A1"]["refunded"] == 40
+"""
+    run(shop, text).assert_outcomes(passed=4)
+
+
+ONE_QUESTION = {
+    "another_prompt": ('tooleval(f"Hi {next(numbers)}", agent=agent)', "error"),
+    "another_agent": ('tooleval("Hi", agent=[agent, careless][next(numbers)])', "error"),
+    "another_world": (
+        'tooleval("A1", agent=agent, world=[Shop, lambda: Shop()][next(numbers)])',
+        "error",
+    ),
+    "the_same_code": ('tooleval("Hi A1", agent=agent, world=lambda: Shop())', "passed"),
+    "nothing": ('next(numbers) or tooleval("Hi", agent=agent)', "failed"),
+    "fails_before": ('assert not next(numbers); tooleval("Hi", agent=agent)', "failed"),
+}
+
+
+@pytest.mark.parametrize(("body", "outcome"), ONE_QUESTION.values(), ids=ONE_QUESTION)
+def test_all_trials_ask_the_same(shop: Project, body: str, outcome: str) -> None:
+    text = f"""
+import itertools
+numbers = itertools.count()
+
+@pytest.mark.tooleval(trials=2)
+def test_it(tooleval):
+    {body}
+"""
+    result = run(shop, text)
+    if outcome == "error":
+        result.assert_outcomes(errors=1)
+        assert row_of(shop)["reason"].startswith("trial 2 asked another question than the first")
+    else:
+        result.assert_outcomes(**{outcome: 1})
+
+
+def test_a_failing_body_does_not_stop_the_others_but_a_skip_does(shop: Project) -> None:
+    text = """
+@pytest.mark.tooleval(trials=3, pass_rule="any")
+def test_last(tooleval):
+    run = tooleval("Hi", agent=agent)
+    bodies.append(run)
+    assert len(bodies) == 3
+
+bodies, more = [], []
+
+@pytest.mark.tooleval(trials=3)
+def test_skip(tooleval):
+    run = tooleval("Hi", agent=agent)
+    more.append(run)
+    if len(more) == 2:
+        pytest.skip("enough")
+
+def test_after():
+    assert len(more) == 2
+"""
+    run(shop, text).assert_outcomes(passed=2, skipped=1)
+    rows = shop.rows()
+    assert rows["test_last[agent]"]["passes"] == 1
+    assert rows["test_skip[agent]"]["outcome"] == "skipped"
+
+
+FIXTURES = """
+@pytest.fixture
+def fresh():
+    return []
+
+@pytest.fixture(autouse=True)
+def always():
+    return []
+
+@pytest.fixture(scope="module")
+def shared():
+    return []
+
+@pytest.mark.tooleval({mark})
+@pytest.mark.parametrize("order", ["A1"])
+def test_it(tooleval, shared, tmp_path, monkeypatch, request, order{more}):
+    tooleval(f"Where is {{order}}?", agent=agent, world=Shop)
+"""
+
+
+def test_trials_would_share_a_fixture_of_the_test(shop: Project) -> None:
+    run(shop, FIXTURES.format(mark="trials=2", more="")).assert_outcomes(passed=1)
+    refused = run(shop, FIXTURES.format(mark="trials=2", more=", fresh"))
+    refused.assert_outcomes(failed=1)
+    refused.stdout.fnmatch_lines(["*2 trials would share the fixture fresh, *shared_fixtures=True*"])
+    allowed = FIXTURES.format(mark="trials=2, shared_fixtures=True", more=", fresh")
+    run(shop, allowed).assert_outcomes(passed=1)
+
+
+def test_unknown_words_in_the_mark(shop: Project) -> None:
+    text = '@pytest.mark.tooleval(trails=2)\ndef test_it(tooleval): tooleval("Hi", agent=agent)\n'
+    result = run(shop, text)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["E *@pytest.mark.tooleval has no trails=, did you mean trials?"])
+
+
+def test_in_unittest(shop: Project) -> None:
+    text = """
+class TestIt(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def ask(self, tooleval):
+        self.tooleval = tooleval
+
+    def test_right(self):
+        run = self.tooleval("Where is A1?", agent=agent, world=Shop)
+        self.assertEqual(run.calls, [call("get_order", id="A1")])
+
+    def test_wrong(self):
+        run = self.tooleval("Where is A1?", agent=agent, world=Shop)
+        self.assertEqual(run.calls, [])
+"""
+    run(shop, text).assert_outcomes(passed=1, failed=1)
+    outcomes = {id: row["outcome"] for id, row in shop.rows().items()}
+    assert outcomes == {"TestIt.test_right[agent]": "passed", "TestIt.test_wrong[agent]": "failed"}
+    many = run(shop, text, "--tooleval-trials=2")
+    many.stdout.fnmatch_lines(["E *a method of unittest.TestCase runs once, so it cannot have trials"])
+
+
+def test_each_of_several_models(shop: Project) -> None:
+    shop.suite(right("x"))
+    shop.script("Weather in Paris?", calls=[call(city="Paris")])
+    text = """
+@pytest.mark.parametrize("city", ["Paris"])
+def test_it(tooleval{more}, city):
+    run = tooleval(f"Weather in {{city}}?", tools=[get_weather])
+    assert run.calls == [call("get_weather", city="Paris")]
+"""
+    result = run(shop, text.format(more=""), model="agent,other")
+    result.stdout.fnmatch_lines(
+        ["E *several models (agent, other); request the fixture tooleval_model*"]
+    )
+    result = run(shop, text.format(more=", tooleval_model"), "-v", model="agent,other")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["test_it.py::test_it[[]Paris-agent] PASSED*"])
+    assert shop.rows().keys() == {"test_it[Paris][agent]", "test_it[Paris][other]"}
+    run(shop, text.format(more=", tooleval_model")).assert_outcomes(skipped=1)
+
+
+def test_a_gate_needs_no_model_where_tests_bring_their_agent(shop: Project) -> None:
+    text = """
+def test_it(tooleval):
+    tooleval("Hi", agent=agent)
+
+def test_model(tooleval):
+    tooleval("Hi")
+"""
+    result = run(shop, text, "--tooleval-fail-under=1.0")
+    assert result.ret == 0
+    result.assert_outcomes(passed=1, skipped=1)
+    alone = run(shop, text, "--tooleval-fail-under=1.0", "-k", "model")
+    assert alone.ret == 1
+    alone.stdout.fnmatch_lines(["*no case of any model was evaluated*"])
+
+
+TWO_AGENTS = """
+def make(word):
+    def agent(messages, tools):
+        open("asked.log", "a").write("1\\n")
+        return word
+    return agent
+
+@pytest.fixture(params=["one", "two"])
+def agent_of(request):
+    return make(request.param)
+
+def test_fixture(tooleval, agent_of, request):
+    assert tooleval("Hi", agent=agent_of).text == request.node.callspec.params["agent_of"]
+
+@pytest.mark.parametrize("word", ["three", "four"])
+def test_body(tooleval, word):
+    assert tooleval("Hi", agent=make(word)).text == word
+"""
+
+
+def test_two_agents_of_one_name_never_share_an_answer(shop: Project) -> None:
+    tape = "--tooleval-cassette=tapes"
+    run(shop, TWO_AGENTS, tape).assert_outcomes(passed=4)
+    assert (shop.path / "tapes" / "test_it.py.jsonl").exists()
+    assert len(shop.log("asked")) == 4
+    run(shop, TWO_AGENTS, tape, "--tooleval-record=none").assert_outcomes(passed=4)
+    assert len(shop.log("asked")) == 4
+
+
+def test_an_edited_agent_is_asked_again(shop: Project) -> None:
+    text = """
+def test_it(tooleval):
+    assert tooleval("Where is A1?", agent=agent, world=Shop, identity=["prompt.txt"]).calls
+"""
+    shop.write("prompt.txt", "Be brief.")
+    strict = ("--tooleval-cassette=tapes", "--tooleval-record=none")
+    run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=1)
+    run(shop, text + "# a comment in the test\n", *strict).assert_outcomes(passed=1)
+    for file, edited in {
+        "my_app.py": APP + "\n# edited\n",
+        "prompt.txt": "Be rude.",
+        "my_shop.py": SHOP + "\n# edited\n",
+    }.items():
+        before = (shop.path / file).read_text()
+        shop.write(file, edited)
+        run(shop, text, *strict).assert_outcomes(errors=1)
+        assert "no recorded answer" in row_of(shop)["reason"]
+        (shop.path / file).write_text(before)
+    run(shop, text, *strict).assert_outcomes(passed=1)
+    run(shop, text.replace("prompt.txt", "none.txt")).stdout.fnmatch_lines(
+        ["*identity: there is no file*"]
+    )
+
+
+def test_a_rerun_of_the_test_asks_anew(shop: Project) -> None:
+    pytest.importorskip("pytest_rerunfailures")
+    text = """
+asked = []
+
+def forgetful(messages, tools):
+    asked.append(1)
+    return "no" if len(asked) < 3 else "yes"
+
+def test_it(tooleval):
+    assert tooleval("Hi", agent=forgetful).text == "yes"
+"""
+    result = run(shop, text, "--reruns=2")
+    result.stdout.fnmatch_lines(["*1 passed, 2 rerun*"])
+    assert row_of(shop)["outcome"] == "passed"
+
+
+ASYNC = """
+@pytest.fixture
+async def lock():
+    return asyncio.Lock()
+
+@pytest.mark.tooleval(trials=2, shared_fixtures=True)
+async def test_on_the_tests_loop(tooleval, lock):
+    loop = asyncio.get_running_loop()
+
+    async def agent(messages, tools, call_tool):
+        async with lock:
+            assert asyncio.get_running_loop() is loop
+            await call_tool("get_order", {"id": "A1"})
+        return "shipped"
+
+    run = await tooleval.arun("Where is A1?", agent=agent, world=Shop, loop="test")
+    assert run.calls == [call("get_order", id="A1")]
+    await run.areply("Thanks")
+    assert len(run.calls) == 2
+
+async def test_sync_in_async(tooleval):
+    async def agent(messages, tools):
+        await asyncio.sleep(0)
+        return "shipped"
+    assert tooleval("Where is A1?", agent=agent).text == "shipped"
+"""
+
+
+@pytest.mark.parametrize("mode", ["strict", "auto"])
+def test_in_async_tests(shop: Project, mode: str) -> None:
+    pytest.importorskip("pytest_asyncio")
+    text = ASYNC
+    if mode == "strict":
+        text = text.replace("\nasync def test", "\n@pytest.mark.asyncio\nasync def test")
+        text = text.replace(
+            "@pytest.fixture\nasync", "import pytest_asyncio\n@pytest_asyncio.fixture\nasync"
+        )
+    run(shop, text, f"--asyncio-mode={mode}").assert_outcomes(passed=2)
+
+
+def test_under_xdist(shop: Project) -> None:
+    pytest.importorskip("xdist")
+    shop.write(
+        "test_it.py",
+        HEAD
+        + "\n".join(
+            f"def test_{n}(tooleval):\n    assert tooleval('Hi', agent=agent).text\n" for n in range(4)
+        ),
+    )
+    shop.run_subprocess("-n2", REPORT, model=None).assert_outcomes(passed=4)
+    assert len(shop.document()["cases"]) == 4
