@@ -273,8 +273,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if settings is None:
         return
     if "tooleval" in metafunc.fixturenames:
-        # Registers the hooks before the tests are selected.
-        eval_session(metafunc.config).case_session().python  # noqa: B018
+        # Before the tests are selected, as this registers their hooks.
+        eval_session(metafunc.config).case_session().python.found(metafunc)
     if "tooleval_model" in metafunc.fixturenames and settings.asking.models:
         labels = [spec.label for spec in settings.asking.models]
         metafunc.parametrize("tooleval_model", labels, ids=labels)

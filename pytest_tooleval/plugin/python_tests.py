@@ -94,8 +94,17 @@ class PythonTests:
         self._config = config
         self._queue = queue
         self._run = queue.run
-        # Of each file, its tests that may ask, by node id.
-        self._places: dict[str, list[str]] = {}
+        # The tests that may ask: their functions by path, and the collected ones by file.
+        self._functions: dict[Path, set[str]] = {}
+        self._collected: dict[str, list[str]] = {}
+        # The number of tests in each file of which not all were selected.
+        self._cases: dict[str, int] = {}
+        self._unasked: set[str] = set()
+
+    def found(self, metafunc: pytest.Metafunc) -> None:
+        """Note a function that requests the fixture, whether or not the command line names it."""
+        file = Path(metafunc.module.__file__ or "")
+        self._functions.setdefault(file, set()).add(metafunc.function.__qualname__)
 
     def fixture(self, request: pytest.FixtureRequest) -> Tooleval:
         """Make a case of the test that requests the fixture."""
@@ -131,8 +140,8 @@ class PythonTests:
 
     def _test(self, item: pytest.Item) -> Test:
         parameters, id = _parameters(item)
-        file = item.nodeid.partition("::")[0]
-        others = self._places.get(file, [item.nodeid])
+        file = _file_of(item)
+        others = self._collected.get(file, [])
         function = getattr(item, "function", None) or item.obj  # type: ignore[attr-defined]
         return Test(
             nodeid=item.nodeid,
@@ -146,7 +155,7 @@ class PythonTests:
             parameters=parameters,
             model=parameters.get(MODEL_FIXTURE),
             position=others.index(item.nodeid) if item.nodeid in others else 0,
-            cases=len(others),
+            cases=self._cases.get(file, 0),
         )
 
     def _plain_model(self, item: pytest.Item) -> ModelSpec:
@@ -166,10 +175,22 @@ class PythonTests:
             )
         return models[0]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        for item in filter(may_ask, items):
-            self._places.setdefault(item.nodeid.partition("::")[0], []).append(item.nodeid)
+    # Wraps all plugins that select items.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
+        collected = list(filter(may_ask, items))
+        for item in collected:
+            self._collected.setdefault(_file_of(item), []).append(item.nodeid)
+        result = yield
+        selected = {item.nodeid for item in items}
+        for path, functions in self._functions.items():
+            own = [item for item in collected if item.path == path]
+            left = functions - {item.function.__qualname__ for item in own}  # type: ignore[attr-defined]
+            if own and (left or not selected.issuperset(item.nodeid for item in own)):
+                self._cases[_file_of(own[0])] = len(own) + len(left)
+        may = sum(map(may_ask, items))
+        self._run.found = structs.replace(self._run.found, may_ask=may)
+        return result
 
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
@@ -217,10 +238,19 @@ class PythonTests:
         case = item.stash.get(_case_key, None)
         if case is not None and case.question is not None and call.when == "call":
             self._attach(item, case, report, call)
-        if case is not None and call.when == "teardown":
+        if call.when == "teardown" and may_ask(item):
+            self._close(item, case)
+        return report
+
+    def _close(self, item: pytest.Item, case: PythonCase | None) -> None:
+        if case is not None:
             case.close()
             del item.stash[_case_key]
-        return report
+        if case is None or case.result is None:
+            self._unasked.add(item.nodeid)
+        else:  # it may be a rerun
+            self._unasked.discard(item.nodeid)
+        self._run.found = structs.replace(self._run.found, unasked=len(self._unasked))
 
     def _attach(
         self,
@@ -260,6 +290,10 @@ class PythonTests:
         if settings.outputs.properties:
             report.user_properties += properties(result)
         report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
+
+
+def _file_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 def may_ask(item: object) -> bool:

@@ -128,7 +128,7 @@ class Terminal(Observer):
         run, book, known = self._run, self._run.book, self._run.known
         spent = known.spent
         # The fixture also queries models: show the summary if that has cost something.
-        paid = spent and (run.selected or any(each.usd for each in spent.values()))
+        paid = spent and (run.planned or any(each.usd for each in spent.values()))
         judged = bool(book.verdict.findings)
         if (book.cases or paid or judged) and not self._silent:
             self._write_summary(terminalreporter, document)

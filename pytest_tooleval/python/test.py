@@ -22,7 +22,8 @@ _PLAIN = (str, int, float, bool, type(None))
 class Test:
     """A test of a run. `fixtures` are the values of its arguments, and `parameters` those of its marks.
 
-    `id` is its name without the parameter `tooleval_model`, if it has one.
+    `id` is its name without the parameter `tooleval_model`, if it has one. `cases` is the number of
+    tests in its file that may ask, or 0 if all of them were selected.
     """
 
     __test__ = False
@@ -38,7 +39,7 @@ class Test:
     parameters: Mapping[str, object]
     model: str | None = None
     position: int = 0
-    cases: int = 1
+    cases: int = 0
 
     @property
     def file(self) -> str:

@@ -216,7 +216,10 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     position: Annotated[int, doc("The place of the case in the suite, from 0.", ge=0)] = 0
     content: Annotated[str, doc("A fingerprint of prompt and expectation; empty: unknown.")] = ""
     suite_content: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
-    suite_cases: Annotated[int, doc("The cases of the suite, selected or not.", ge=0)] = 0
+    suite_cases: Annotated[
+        int,
+        doc("The cases of the suite, selected or not; 0: a file of Python tests, all selected.", ge=0),
+    ] = 0
     tools_content: Annotated[
         str,
         doc(

@@ -39,7 +39,7 @@ _ROW = msgspec.json.Decoder(CaseRow)
 class EvalRun:
     """A run: its settings, its results and verdict, what else is known of it, and who follows it.
 
-    pytest's hooks keep what pytest knows: the number of `selected` cases, `unreadable` files,
+    pytest's hooks keep what pytest knows: the number of `selected` cases of suites, `unreadable` files,
     `tests_failed` and `exitstatus`.
     """
 
@@ -122,6 +122,12 @@ class EvalRun:
         self._workers.append(msgspec.convert(part, Part))
 
     @property
+    def planned(self) -> int:
+        """The number of selected cases, with the Python tests that ask."""
+        known = self.known
+        return self.selected + known.may_ask - known.unasked
+
+    @property
     def part(self) -> Part:
         """What this process knows of the run; in the xdist controller, what its workers spent."""
         if self._asker is None:
@@ -163,7 +169,7 @@ class EvalRun:
             options=dict(self.settings.options),
             git=self._git,
             ci=ci_run(),
-            selected=self.selected,
+            selected=self.planned,
             collected=dict(known.case_counts),
             uncompared=self.book.verdict.uncompared,
             unapplied=known.unapplied,
