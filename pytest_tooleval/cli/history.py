@@ -268,12 +268,13 @@ def compare(
     The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
     from ..verdicts.baseline import compare as compare_sides
+    from ..verdicts.paired import Limits
 
     pairs = list(map(_pair, models))
     project = Project.around(folder)
     where = place_from(place, project)
-    sides = [load_side(name, project.store, place=where) for name in (old, new)]
-    found = compare_sides(*sides, models=pairs, alpha=alpha, max_drop=max_drop, strict=fail_inconclusive)
+    before, now = (load_side(name, project.store, place=where) for name in (old, new))
+    found = compare_sides(before, now, Limits(alpha, max_drop, fail_inconclusive), pairs)
     if as_json:
         _print_json(found)
     else:

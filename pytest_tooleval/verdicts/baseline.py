@@ -42,7 +42,7 @@ from .baseline_text import (
 )
 from .case import Standard, decide_again
 from .loosened import loosened
-from .paired import ALPHA, Limits, PairedCase, PairedMetric, metrics_of, moved
+from .paired import Limits, PairedCase, PairedMetric, metrics_of, moved
 from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
 from .sides import FindSuite, Side
@@ -50,9 +50,7 @@ from .statistics import clusters_of, holm, is_newly_broken, newly_broken_test
 from .summary import SCORED
 from .words import strict_text
 
-_WORST_FIRST: tuple[Verdict, ...] = ("failed", "inconclusive")
-# The drop that must be ruled out to pass, without --tooleval-max-drop.
-MARGIN = 0.10
+_WORST_FIRST: tuple[Verdict, ...] = ("failed", "inconclusive", "passed")
 
 _Rows = Mapping[str, Sequence[CaseRow]]
 
@@ -71,29 +69,22 @@ class _Model(NamedTuple):
 
 
 def compare(
-    old: Side,
-    new: Side,
-    *,
-    models: Collection[tuple[str, str]] = (),
-    alpha: float = ALPHA,
-    max_drop: float = 0.0,
-    strict: bool = False,
-    named: bool = True,
+    old: Side, new: Side, limits: Limits, models: Collection[tuple[str, str]] = ()
 ) -> Comparison:
     """Compare the unchanged cases of two runs.
 
     `models` are pairs of labels from `old` and `new`; other models are compared with the one of the same
-    label. The comparison fails if some model's mean of some metric dropped by more than `max_drop` with
-    Holm's adjusted p below `alpha`, or if the adjusted p of the newly broken cases, which passed every
+    label. The comparison fails if some model's mean of some metric dropped by more than the limit with
+    Holm's adjusted p below alpha, or if the adjusted p of the newly broken cases, which passed every
     trial before and fail every trial now, is below it. It passes if, for each model, a drop in the share
-    of passing trials above `max_drop` (or `MARGIN`) is ruled out. Otherwise it is inconclusive, which
-    fails the run if `strict`. If nothing can be compared, it fails if the user `named` the old run.
-    Raises ConfigError for an unknown label, for NaN, and for one run without two models to compare.
+    of passing trials above the margin is ruled out. Otherwise it is inconclusive. Raises ConfigError for
+    an unknown label, for NaN, and for one run without two models to compare.
 
     Runs with different versions of the scoring rules are not comparable, and never fail the comparison.
     """
+    if math.isnan(limits.alpha) or math.isnan(limits.max_drop):  # click accepts NaN in any range
+        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
     old, new = (side._replace(cases=unchanged(side.cases)) for side in (old, new))
-    limits = _limits(alpha, max_drop)
     names = old.name, new.name
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     sides = _by_model(old), _by_model(new)
@@ -104,50 +95,37 @@ def compare(
     moved = moved_files(old.cases, new.cases, suites)
     compared = [_compare_model(pair, sides, (names, others), limits, moved, suites) for pair in pairs]
     # Runs with different rules may share no case merely because the rules identify cases differently.
-    results = _results(compared, limits, "failed" if named and has_one_rule else "inconclusive")
+    empty: Verdict = "failed" if limits.named and has_one_rule else "inconclusive"
+    results = _results(compared, limits, empty, "" if is_one_run else old.name)
     changes = _changes(compared)
-    empty = (each for each in compared if not each.cases and not each.incomparable)
-    nothing = [nothing_text(each.new, each.pairing, names) for each in empty]
+    nothing = [
+        nothing_text(each.new, each.pairing, names)
+        for each in compared
+        if not each.cases and not each.incomparable
+    ]
     nothing += [] if pairs else [no_model_text(names, sides)]
-    verdict = _worst(results, named=named)
-    is_open = any(model.verdict == "inconclusive" and (model.cases or named) for model in results)
-    results = [_told(row, row.old if is_one_run else old.name, strict=strict) for row in results]
+    verdicts = {model.verdict for model in results} or {"failed" if limits.named else "inconclusive"}
+    verdict = next(each for each in _WORST_FIRST if each in verdicts)
+    is_open = any(model.verdict == "inconclusive" and (model.cases or limits.named) for model in results)
     judged = [result for result in results if result.cases]
+    messages = [f"{shown(each.new)}: " * (len(judged) > 1) + each.message for each in judged]
     remarks = list(_remarks(compared, changes, sides[1], names if judged else None))
-    end = strict_text(strict) if verdict == "inconclusive" and is_open else ""
+    end = strict_text(limits.strict) if verdict == "inconclusive" and is_open else ""
     return Comparison(
         old=_about(old),
         new=_about(new),
-        alpha=alpha,
-        max_drop=max_drop,
+        alpha=limits.alpha,
+        max_drop=limits.max_drop,
         margin=limits.margin,
         models=tuple(results),
         cases=changes,
         verdict=verdict,
-        failed=verdict == "failed" or (strict and is_open),
-        message="; ".join([*nothing, *_messages(judged), *remarks]) + end,
+        failed=verdict == "failed" or (limits.strict and is_open),
+        message="; ".join([*nothing, *messages, *remarks]) + end,
         remarks=(*nothing, *remarks),
         shared_names=_shared_names(old.cases, new.cases, moved),
         loosened=_loosened(compared),
     )
-
-
-def _limits(alpha: float, max_drop: float) -> Limits:
-    if math.isnan(alpha) or math.isnan(max_drop):  # click accepts NaN in any range
-        raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
-    return Limits(alpha, max_drop, max_drop or MARGIN)
-
-
-def _worst(results: Sequence[ComparedModel], *, named: bool) -> Verdict:
-    """The worst verdict; without a model to compare, a failure only if the user named the old run."""
-    if not results:
-        return "failed" if named else "inconclusive"
-    verdicts = {model.verdict for model in results}
-    return next((each for each in _WORST_FIRST if each in verdicts), "passed")
-
-
-def _messages(judged: Sequence[ComparedModel]) -> list[str]:
-    return [f"{shown(each.new)}: " * (len(judged) > 1) + each.message for each in judged]
 
 
 def _shared_names(
@@ -243,12 +221,12 @@ def _judged_alike(pair: Pair, names: tuple[str, str], others: str) -> Pair:
         raise ScoringError(f"{names[0]} cannot be judged by these thresholds: {error}") from None
 
 
-def _results(models: Sequence[_Model], limits: Limits, empty: Verdict) -> list[ComparedModel]:
+def _results(models: Sequence[_Model], limits: Limits, empty: Verdict, name: str) -> list[ComparedModel]:
     """The models after Holm's correction of all their tests; `empty` is the verdict without cases.
 
     A metric without differences is not a test. Metrics with proportional differences and the same p are
     one test, because they remain proportional for all signs; with more new trials than old ones, their
-    p may differ.
+    p may differ. `name` is that of the old run; without one, a model is compared with another's label.
     """
     tests: dict[tuple[int, tuple[float, ...] | None, float | None], float] = {}
     for number, model in enumerate(models):
@@ -268,6 +246,7 @@ def _results(models: Sequence[_Model], limits: Limits, empty: Verdict) -> list[C
             most_tests,
             limits,
             "inconclusive" if model.incomparable else empty,
+            name or model.old,
         )
         for number, model in enumerate(models)
     ]
@@ -280,13 +259,14 @@ def _result(
     tests: int,
     limits: Limits,
     empty: Verdict,
+    name: str,
 ) -> ComparedModel:
     metrics = tuple(
         structs.replace(
             each.row,
             p_adjusted=p,
             verdict="failed"
-            if p < limits.alpha and each.row.drop > limits.allowed + TOLERANCE
+            if p < limits.alpha and each.row.drop > limits.max_drop + TOLERANCE
             else each.row.verdict,
         )
         for each, p in zip(model.metrics, adjusted, strict=True)
@@ -305,11 +285,11 @@ def _result(
             counts,
             [case.cluster for case in model.cases],
             (passes.row.drop, passes.error, passes.step),
-            limits=limits[1:],
+            limits=(limits.max_drop, limits.margin),
             alpha=limits.alpha,
             tests=tests,
         )
-    return ComparedModel(
+    result = ComparedModel(
         old=model.old,
         new=model.new,
         cases=len(model.cases),
@@ -324,10 +304,7 @@ def _result(
         worse=worse,
         better=better,
     )
-
-
-def _told(result: ComparedModel, name: str, *, strict: bool) -> ComparedModel:
-    message = verdict_text(result, name, strict=strict) if result.cases else ""
+    message = verdict_text(result, name, strict=limits.strict) if result.cases else ""
     return structs.replace(result, message=message)
 
 
@@ -342,21 +319,15 @@ def _remarks(
     Without `names`, as no model has a case to compare, only on what cannot be.
     """
     if names:
-        yield from _remarks_on_models(compared, changes, new, names)
+        left = [pair for model in compared for pair in model.left_out]
+        skipped = sum(any(row.outcome == "skipped" for row in pair) for pair in left)
+        strange = [label for label in new if label not in {model.new for model in compared}]
+        left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
+        yield from [f"not compared: {left_out}"] if left_out else []
+        for model in compared:
+            yield from _asked_differently(model, names)
     if changes.incomparable:
         yield incomparable_text(changes.incomparable)
-
-
-def _remarks_on_models(
-    compared: Sequence[_Model], changes: ComparedCases, new: _Rows, names: tuple[str, str]
-) -> Iterator[str]:
-    left = [pair for model in compared for pair in model.left_out]
-    skipped = sum(any(row.outcome == "skipped" for row in pair) for pair in left)
-    strange = [label for label in new if label not in {model.new for model in compared}]
-    left_out = left_out_text(len(left) - skipped, skipped, changes, strange)
-    yield from [f"not compared: {left_out}"] if left_out else []
-    for model in compared:
-        yield from _asked_differently(model, names)
 
 
 def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:

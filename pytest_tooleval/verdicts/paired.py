@@ -32,11 +32,21 @@ ALPHA = 0.05
 
 
 class Limits(NamedTuple):
-    """The significance level, the allowed drop, and the drop that must be ruled out."""
+    """What a comparison allows: the probability of a false alarm, and a drop.
 
-    alpha: float
-    allowed: float
-    margin: float
+    `strict` fails it if it is inconclusive, and `named`, as the user named the old run, if nothing can
+    be compared.
+    """
+
+    alpha: float = ALPHA
+    max_drop: float = 0.0
+    strict: bool = False
+    named: bool = True
+
+    @property
+    def margin(self) -> float:
+        """The drop that must be ruled out to pass."""
+        return self.max_drop or 0.10
 
 
 class PairedCase(NamedTuple):

@@ -152,6 +152,7 @@ def _compared(
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import compare
+    from .paired import Limits
     from .sides import BASE_WORD, RUN_WORD, Side
 
     evaluated = [case for case in unchanged(cases) if case.model]
@@ -174,8 +175,10 @@ def _compared(
     return compare(
         old._replace(suites=suites or old.suites),
         Side("this run", run, evaluated),
-        models=baseline.models,
-        max_drop=baseline.max_drop,
-        strict=judging.strict,
-        named=word is None and not is_base and not judging.excuses_unasked,
+        Limits(
+            max_drop=baseline.max_drop,
+            strict=judging.strict,
+            named=word is None and not is_base and not judging.excuses_unasked,
+        ),
+        baseline.models,
     )

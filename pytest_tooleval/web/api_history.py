@@ -101,6 +101,7 @@ def show_trend(request: Request) -> Response:
 
 def compare_runs(request: Request) -> Response:
     from ..verdicts.baseline import compare
+    from ..verdicts.paired import Limits
 
     old, new = needed(request, "old"), needed(request, "new")
     models = [request.query_params.get(f"{side}_model") for side in ("old", "new")]
@@ -112,7 +113,7 @@ def compare_runs(request: Request) -> Response:
         with _history(request, side) as history:
             sides.append(history.side(name, history.find(name)))
     try:
-        return json_response(page_comparison(compare(*sides, models=pairs)))
+        return json_response(page_comparison(compare(sides[0], sides[1], Limits(), pairs)))
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
 

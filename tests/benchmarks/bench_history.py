@@ -32,6 +32,7 @@ from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseRow, KeptCase
 from pytest_tooleval.record.run import AskedModel, Git, Run, new_run_id
 from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.paired import Limits
 from pytest_tooleval.verdicts.sides import Side
 
 TURNS = 5
@@ -215,7 +216,7 @@ def both(history: History) -> list[RowsDocument]:
 
 def compare_runs(history: History) -> Comparison:
     sides = [Side(document.run.id, document.run, document.cases) for document in both(history)]
-    return compare(*sides)
+    return compare(sides[0], sides[1], Limits())
 
 
 def median_s(ask: Callable[[], object]) -> float:

@@ -20,6 +20,7 @@ from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import baseline
+from pytest_tooleval.verdicts.paired import Limits
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.statistics import permutation_test
 
@@ -36,12 +37,17 @@ def side(document: Document, name: str) -> Side:
 
 
 def compare(
-    old: Document, new: Document, *, names: tuple[str, str] = ("baseline", "this run"), **options: Any
+    old: Document,
+    new: Document,
+    *,
+    names: tuple[str, str] = ("baseline", "this run"),
+    models: Sequence[tuple[str, str]] = (),
+    **options: Any,
 ) -> dict[str, Any]:
     """The comparison of two documents, as it stands in a document."""
     before = {**old, "run": {**old["run"], "id": "20261121-101530-000000"}}
     found: dict[str, Any] = as_json(
-        baseline.compare(side(before, names[0]), side(new, names[1]), **options)
+        baseline.compare(side(before, names[0]), side(new, names[1]), Limits(**options), models)
     )
     return found
 
@@ -351,8 +357,8 @@ def test_a_run_is_compared_with_itself_only_across_models() -> None:
     run = two_models([5] * 9, [0] * 9)
     same = side(run, "latest")
     with pytest.raises(ConfigError, match="latest and latest are the same run, 2026"):
-        baseline.compare(same, same)
-    found = baseline.compare(same, same, models=[("a", "b")])
+        baseline.compare(same, same, Limits())
+    found = baseline.compare(same, same, Limits(), [("a", "b")])
     assert found.message.startswith("worse than a: 9 cases newly broken")
     assert len(found.models) == 1
 

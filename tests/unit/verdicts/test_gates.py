@@ -13,6 +13,7 @@ from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseRow, Outcome, TrialError, TrialResult
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.gates import decide_gates
+from pytest_tooleval.verdicts.paired import Limits
 from pytest_tooleval.verdicts.rules import read_rule
 from pytest_tooleval.verdicts.sides import Side
 from unit.history.runs import run_of
@@ -252,7 +253,7 @@ def test_newly_broken_cases(before: list[str], now: list[str], needed: str, expe
         ]
 
     old, new = rows(before), rows(now)
-    found = compare(Side("old", run_of(), old), Side("new", run_of(), new)) if old else None
+    found = compare(Side("old", run_of(), old), Side("new", run_of(), new), Limits()) if old else None
     rule = read_rule(f"broken={needed}", over=True)
     (gate,) = decide_gates(new, [rule], comparison=found)
     message = gate.message.removeprefix("broken of agent: ")
