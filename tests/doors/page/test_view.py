@@ -263,6 +263,21 @@ def test_a_call_that_did_not_end_well_says_so(draw: Draw) -> None:
     expect(page.locator(".trial > .note")).to_have_text([line])
 
 
+def test_of_several_agents_each_reply_names_its_own(draw: Draw) -> None:
+    made = trial(0)
+    assert made.transcript
+    (reply,) = made.transcript.replies
+    clerk = structs.replace(reply, agent="Clerk <b>")
+    bank = structs.replace(reply, agent="bank", inner=True)
+    for replies, names in (((clerk, bank), ["Clerk <b>", "bank, as a tool"]), ((clerk,), [])):
+        talk = structs.replace(made.transcript, replies=replies)
+        opened = draw(document(row("passed", structs.replace(made, transcript=talk))))
+        opened.page.locator(".cell button").click()
+        opened.page.locator(".trial .turn").first.wait_for()
+        text = opened.page.locator(".trial").inner_text()
+        assert [name for name in ("Clerk <b>", "bank, as a tool") if name in text] == names
+
+
 def test_a_row_opens_its_case_on_the_first_model_that_did_not_pass(draw: Draw) -> None:
     page = draw(document(row("passed", trial(0)), row("failed", trial(0, 0.6), model="two"))).page
     page.locator(".matrix .id").click()
