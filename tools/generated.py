@@ -279,7 +279,7 @@ def dialects() -> str:
 def clients() -> str:
     rows = [
         (f"`{row.name}/`", " or ".join(f"`{key}`" for key in row.keys), row.base or f"`{row.bases[0]}`")
-        for row in PROVIDERS.values()
+        for row in dict.fromkeys(PROVIDERS.values())
         if row.protocol
     ]
     return table(("models", "key", "address"), rows)

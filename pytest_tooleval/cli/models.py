@@ -35,7 +35,7 @@ def models(context: click.Context) -> None:
     if not specs:
         click.echo(
             "no models are configured here: add a table [tool.tooleval.models.NAME] to pyproject.toml; "
-            "litellm names such as openai/gpt-4o and builtin/lexical work without one"
+            "names such as openai/gpt-4o and builtin/lexical work without one"
         )
         return
     rows = [

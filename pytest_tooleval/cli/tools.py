@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ..checkout.git import file_at, has_revision
-from ..engine.tools.tokens import TOKENIZER, ToolTokens, counter, largest_descriptions, tool_tokens
+from ..engine.tools.tokens import ToolTokens, counter, largest_descriptions, tool_tokens
 from ..errors import ConfigError
 from ..mcp.server import McpServer
 from ..suite.discovery import SUITE_ENDING
@@ -105,14 +105,14 @@ def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
     functions = as_functions(found.tools)
     for line in functions.left_out:
         click.echo(f"left out: {line}", err=True)
-    return title_of(found), _ToolList(tool_tokens(functions.tools, counter())), None
+    return title_of(found), _ToolList(tool_tokens(functions.tools, counter().count)), None
 
 
 def _of_other_file(file: Path) -> tuple[str, _ToolList, None]:
     """The largest list of tools in a file of another program."""
     from ..imports.door import tool_lists
 
-    every = [_ToolList(tool_tokens(tools, counter())) for tools in tool_lists(file)]
+    every = [_ToolList(tool_tokens(tools, counter().count)) for tools in tool_lists(file)]
     note = f", the largest of {len(every)} lists" if len(every) > 1 else ""
     return printable(str(file)), max(every, key=lambda each: each.total)._replace(note=note), None
 
@@ -120,7 +120,7 @@ def _of_other_file(file: Path) -> tuple[str, _ToolList, None]:
 def _of_suite(suite: Suite) -> _ToolList:
     own = [(case.id, case.tools) for case in suite.test_cases if case.tools is not None]
     lists = [
-        _ToolList(tool_tokens([tool.wire for tool in tools], counter()), note)
+        _ToolList(tool_tokens([tool.wire for tool in tools], counter().count), note)
         for note, tools in [
             ("", suite.tools),
             *((f", the largest list, of the case {name}", tools) for name, tools in own),
@@ -158,7 +158,7 @@ def _lines(
     change = "" if before is None else f", {found.total - before.total:+,} since {against}"
     yield printable(
         f"{title}: {counted(len(found.tools), 'tool')}, {found.total:,} tokens{change}{found.note} "
-        f"(estimate, counted with {TOKENIZER})"
+        f"(estimate, {counter().how})"
     )
     first = found.tools if everything else found.tools[:_MOST_TOOLS]
     if rows := list(_rows(first, found, before)):

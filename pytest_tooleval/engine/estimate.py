@@ -18,9 +18,10 @@ from .cassettes.questions import key_of, question
 from .exchange.chat import ChatRequest
 from .judge import judge_messages, judge_request
 from .limits.spending import price
-from .models.prices import listed
+from .models.known import listed
 from .models.spec import EFFORT_TOKENS, LEXICAL, ModelSpec
 from .players import player_request
+from .tools.tokens import CHARACTERS_PER_TOKEN
 from .tools.toolbox import Toolbox
 from .trial import Job
 from .users import opening, user_request
@@ -28,7 +29,6 @@ from .users import opening, user_request
 # Tokens of an answer: at least a short call; at most `max_tokens`, or this if it isn't set.
 _SHORT_ANSWER = 20
 _LONG_ANSWER = 500
-CHARACTERS_PER_TOKEN = 4
 # Tokens that a reply in a chain adds to the next question: the call and its answer.
 _REPLY_TOKENS = 150
 

@@ -126,6 +126,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     pytest_tooleval: Annotated[str, doc("The version of pytest-tooleval.")]
     pytest: Annotated[str, doc("The version of pytest.")]
     python: Annotated[str, doc("The version of Python.")]
+    prices: Annotated[str, doc("The day of the known models' prices; empty in older records.")] = ""
     scoring_version: Annotated[
         int, doc("The version of the scoring rules; 0: unknown, as in older records.", ge=0)
     ] = 0

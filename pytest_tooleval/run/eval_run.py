@@ -14,6 +14,7 @@ from msgspec import structs
 from .. import __version__
 from ..checkout.ci import ci_run
 from ..engine.limits.ledger import SharedSpending
+from ..engine.models.known import table_date
 from ..errors import ToolevalError
 from ..record.document import Document, RowsDocument
 from ..record.results import CaseRow, KeptCase
@@ -154,6 +155,7 @@ class EvalRun:
             started=self.process.started.isoformat(timespec="seconds"),
             duration_s=round(time.monotonic() - self._begin, 3),
             pytest_tooleval=__version__,
+            prices=table_date(),
             pytest=self.process.pytest,
             python=platform.python_version(),
             scoring_version=SCORING_VERSION,

@@ -313,7 +313,7 @@ _NO_MODEL = {"transcripts": "transcripts are scored without a model"}
 _MODELS = (
     Option(
         "model",
-        "models to evaluate: names of config tables, litellm's names, builtin/lexical; repeatable",
+        "models to evaluate: names of config tables, PROVIDER/NAME, builtin/lexical; repeatable",
         "NAME[,NAME...]",
         read=_names,
         many=True,

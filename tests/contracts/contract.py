@@ -203,6 +203,8 @@ TARGETS = [
     Target("bedrock/meta.llama3-3-70b-instruct-v1:0", reasons=False, ends=_BEDROCK),
     Target("ollama_chat/llama3.1", reasons=False),
     Target("ollama_chat/qwen3"),
+    Target("ollama/qwen3"),
+    Target("ollama_chat/qwen3", "litellm"),
     Target("openrouter/openai/gpt-4o", None, False, _ROUTED),
     Target("openrouter/openai/gpt-4o", "litellm", False, _ROUTED),
     Target("openrouter/google/gemini-3.1-pro-preview", ends=_ROUTED, wants_thoughts=True),

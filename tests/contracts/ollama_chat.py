@@ -1,14 +1,15 @@
-"""Ollama's own API, which takes whatever it does not know and heeds it not."""
+"""Ollama's own API and its chat completions. It takes whatever it does not know and heeds it not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ollama
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from . import openai_chat
 from .talk import Asked, Brain, Document, Exchange, Refused, Said, StandIn
 
 
@@ -18,6 +19,11 @@ class Model:
     thinks: bool = False
 
 
+# What its chat completions know of OpenAI's parameters; `tool_choice` is not among them.
+_COMPLETIONS = (
+    "model messages tools stream stream_options temperature top_p max_tokens seed stop response_format "
+    "frequency_penalty presence_penalty reasoning_effort"
+).split()
 MODELS = {
     "llama3.1": Model(),
     "qwen3": Model(thinks=True),
@@ -48,6 +54,8 @@ class Ollama(StandIn):
     def answer(self, exchange: Exchange, brain: Brain) -> object:
         if exchange.path == "/api/show":
             return _shown(exchange.body)
+        if exchange.path == "/v1/chat/completions":
+            return _completion(exchange, brain)
         if exchange.path != "/api/chat":
             raise Refused(404, {"error": f"404 page not found: {exchange.path}"})
         if exchange.body.get("stream") is not False:
@@ -75,6 +83,37 @@ def _shown(body: Document) -> Document:
         "model_info": {"general.architecture": "llama", "llama.context_length": 131072},
         "template": "{{ .Prompt }}{{ .Tools }}" if model.tools else "{{ .Prompt }}",
     }
+
+
+def _completion(exchange: Exchange, brain: Brain) -> Document:
+    """What its server makes of OpenAI's request and of its own answer."""
+    body, effort = exchange.body, exchange.body.get("reasoning_effort")
+    model = _model(body)
+    exchange.ignored = [name for name in body if name not in _COMPLETIONS]
+    if body.get("tools") and not model.tools:
+        raise _failed(400, f"registry.ollama.ai/library/{body['model']}:latest does not support tools")
+    if effort not in (None, "none") and not model.thinks:
+        raise _failed(400, f'"{body["model"]}" does not support thinking')
+    asked = openai_chat.asked_of(body, thinking=model.thinks and effort != "none")
+    said = brain(replace(asked, choice="auto"))
+    if said.end == "rate_limited":
+        raise _failed(429, "too many concurrent requests")
+    if said.end == "overloaded":
+        raise _failed(503, "server busy, please try again.  maximum pending requests exceeded")
+    made = openai_chat.completion(body, asked, said)
+    message = made["choices"][0]["message"]
+    kept = {name: message[name] for name in ("role", "content", "tool_calls") if name in message}
+    made["choices"][0]["message"] = {
+        **kept,
+        **({"reasoning": "Let me think."} if asked.thinking else {}),
+    }
+    usage = {"prompt_tokens": 50, "completion_tokens": 10, "total_tokens": 60}
+    return {**made, "usage": usage, "system_fingerprint": "fp_ollama"}
+
+
+def _failed(status: int, message: str) -> Refused:
+    error = {"message": message, "type": "api_error", "param": None, "code": None}
+    return Refused(status, {"error": error})
 
 
 def _answer(exchange: Exchange, brain: Brain) -> Document:

@@ -31,7 +31,7 @@ from .talk import KEY, Asked, Brain, Exchange, Refused, Said, Script, StandIn, b
 PLAIN = {
     urlsplit(row.base).netloc: row
     for row in PROVIDERS.values()
-    if row.protocol == "openai" and row.name not in ("openai", "azure", "openrouter")
+    if row.protocol == "openai" and row.name not in ("openai", "azure", "ollama", "openrouter")
 }
 # Where each provider is found. Their modules load the SDKs, which takes seconds.
 HOSTS = {
@@ -198,6 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
             return 400, {"error": "the body is not JSON"}, {}
         if host in PLAIN:
             path = path.replace(urlsplit(PLAIN[host].base).path, "/v1", 1)
+            document["model"] = document["model"].removeprefix("accounts/fireworks/models/")
         exchange = Exchange(provider.name, path, headers, document)
         standins.exchanges.append(exchange)
         try:

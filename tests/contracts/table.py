@@ -1,4 +1,4 @@
-"""The tables of docs/reference/providers: `PYTHONPATH=tests python -m contracts.table` writes them anew."""
+"""The tables of docs/reference/providers: `PYTHONPATH=tests:tools python -m contracts.table` writes them anew."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .server import StandIns
 
 PART = "models"
 # The page of each prefix.
-_PAGES = {"gemini": "google", "ollama_chat": "self-hosted"}
+_PAGES = {"gemini": "google", "ollama": "self-hosted", "ollama_chat": "self-hosted"}
 # A column, and the checks that must be met for a yes in it.
 COLUMNS = {
     "one call": ["single", "max_tokens"],

@@ -16,7 +16,7 @@ from msgspec import structs
 from ..clients.refused_parameter import MAX_COMPLETION_TOKENS
 from ..exchange.chat import ChatRequest, sent_parameters
 from ..exchange.errors import ParameterRefused
-from ..models.prices import listed
+from ..models.known import listed
 from ..models.providers import FORCED
 from ..models.spec import ModelSpec
 
@@ -82,16 +82,14 @@ def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRe
 
 @functools.cache
 def _listed(model: str) -> frozenset[str]:
-    """The model's refusals according to litellm's price list."""
+    """The model's refusals according to its entry among the known models."""
     entry = listed(model) or {}
     flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": FORCED}
     return frozenset(key for flag, key in flags.items() if entry.get(flag) is False)
 
 
 def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:
-    """The values of `tool_choice` that litellm would silently drop."""
-    if spec.protocol:
-        return frozenset()
+    """The values of `tool_choice` that litellm or the provider would silently drop."""
     thinking, effort = sent.get("thinking"), sent.get("reasoning_effort")
     thinks = effort not in (None, "none") or (
         isinstance(thinking, Mapping) and thinking.get("type") == "enabled"

@@ -66,7 +66,7 @@ class AnthropicClient(HttpClient):
 def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> dict[str, Any]:
     """The body of `POST /v1/messages` for one of `POST /chat/completions`.
 
-    `listed` is litellm's entry for the model; a model without one is treated as new.
+    `listed` is the model's entry; a model without one is treated as new.
     """
     rest = dict(chat)
     names = _names(rest.get("tools", ()))
@@ -245,7 +245,9 @@ def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict
     if container := as_mapping(document.get("container")).get("id"):
         message[CONTAINER] = container
     reason = _REASONS.get(as_text(document.get("stop_reason")))
-    return chat_of(document.get("model"), message, reason, _usage(document.get("usage"), blocks))
+    usage = document.get("usage")
+    tier = as_mapping(usage).get("service_tier")
+    return chat_of(document.get("model"), message, reason, _usage(usage, blocks), tier)
 
 
 def _kept(block: Block) -> Block:
@@ -280,12 +282,17 @@ def _usage(usage: object, blocks: Sequence[Block]) -> dict[str, Any]:
         token_count(usage.get(f"{name}input_tokens")) or 0
         for name in ("", "cache_creation_", "cache_read_")
     )
+    hour = as_mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens")
     thought = as_mapping(usage.get("output_tokens_details")).get("thinking_tokens")
     if thought is None and not any("thinking" in str(block.get("type")) for block in blocks):
         thought = 0
     return {
         "prompt_tokens": fresh + created + cached,
         "completion_tokens": usage.get("output_tokens"),
-        "prompt_tokens_details": {"cached_tokens": cached, "cache_creation_tokens": created},
+        "prompt_tokens_details": {
+            "cached_tokens": cached,
+            "cache_creation_tokens": created,
+            "cache_hour_tokens": hour,
+        },
         "completion_tokens_details": {"reasoning_tokens": thought},
     }

@@ -69,7 +69,7 @@ def load_client(spec: ModelSpec) -> None:
     """
     client_for(spec)
     _ = spec.modules  # cached; reads an agent's source files
-    if not (spec.is_agent or spec.model == LEXICAL or spec.protocol):
+    if spec.needs_litellm:
         from .litellm_client import load_before_asking
 
         load_before_asking()

@@ -23,7 +23,7 @@ from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
 from ..exchange.receiving import receiving
-from ..models.prices import listed
+from ..models.known import listed
 from ..models.spec import ModelSpec
 from .event_streams import DONE, events, is_stream
 from .joined_streams import Joined
@@ -69,8 +69,7 @@ class HttpClient(ABC):
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
         self._base = spec.base or spec.provider.base
-        # The name at the provider, and the entry in litellm's list.
-        self._model = spec.model.removeprefix(f"{spec.provider.name}/")
+        self._model = spec.name_at_provider
         self._price = listed(spec.model)
         self._proxy: str | None = None
         self._session: aiohttp.ClientSession | None = None

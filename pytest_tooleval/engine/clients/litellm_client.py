@@ -25,8 +25,8 @@ from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
 from ..models.keys import key_from
+from ..models.known import listed
 from ..models.litellm_library import import_litellm
-from ..models.prices import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
 from .openai_responses import wants_responses

@@ -40,10 +40,12 @@ def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in value.items() if each is not None}
 
 
-def chat_of(model: object, message: dict[str, Any], reason: object, usage: object) -> dict[str, Any]:
+def chat_of(
+    model: object, message: dict[str, Any], reason: object, usage: object, service_tier: object = None
+) -> dict[str, Any]:
     """The chat API's document with one answer."""
     choice = {"message": message, "finish_reason": reason}
-    return {"model": model, "choices": [choice], "usage": usage}
+    return {"model": model, "choices": [choice], "usage": usage, "service_tier": service_tier}
 
 
 def input_of(call: ToolCall) -> object:

@@ -12,11 +12,12 @@ from msgspec import structs
 
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.keys import key_from
-from ..models.prices import listed
+from ..models.known import listed
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses, reasons
 from .http_client import HttpClient
 from .joined_streams import Joined, joined_chat, joined_responses
+from .openai_kin import adapted, base_of
 from .openai_responses import chat_document, responses_body, wants_responses
 from .transport import for_chat
 
@@ -40,6 +41,7 @@ class OpenAIClient(HttpClient):
         if self._is_azure:
             self._base, self._responses = _azure(self._base), True
         else:
+            self._base = base_of(self._base, spec)
             # Another server with OpenAI's protocol may reuse the names of other providers' models.
             self._price = listed(f"{spec.provider.name}/{name}")
         if _is_openai(self._base):
@@ -86,7 +88,7 @@ class OpenAIClient(HttpClient):
             body.pop("api_version", None)
         if self._responses:
             return responses_body(body, encrypted=self._encrypted)
-        return {**body, "messages": for_chat(body["messages"])}
+        return adapted({**body, "messages": for_chat(body["messages"])}, self._spec)
 
     def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
         return joined_responses(chunks) if self._responses else joined_chat(chunks)

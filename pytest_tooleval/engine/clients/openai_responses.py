@@ -187,7 +187,7 @@ def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
         return dict(document)
     message = {**chat_message(items), ITEMS: items}
     reason, usage = _finish_reason(document, message), _usage(document.get("usage"))
-    return chat_of(document.get("model"), message, reason, usage)
+    return chat_of(document.get("model"), message, reason, usage, document.get("service_tier"))
 
 
 def chat_message(items: list[Any]) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def read_chat(
 ) -> ChatAnswer:
     """The answer in a chat document; `document` is the provider's original.
 
-    `price` is the entry in litellm's list. Raises ModelError if there is no message.
+    `price` is the model's entry. Raises ModelError if there is no message.
     """
     ending = ending_of(chat) if chat is document else ending_of(chat, document)
     try:

@@ -102,7 +102,7 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     ) -> ChatAnswer:
         """The answer with this message, which ended normally with `reason`, or else with `ending`.
 
-        `chat` is the chat API's document, for usage and model. `price` is the entry in litellm's list.
+        `chat` is the chat API's document, for usage and model. `price` is the model's entry.
         """
         usage = usage_of(chat)
         return cls(
@@ -112,7 +112,7 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
             prompt_tokens=token_count(usage.get("prompt_tokens")),
             completion_tokens=token_count(usage.get("completion_tokens")),
             reasoning_tokens=reasoning_tokens(usage),
-            cost_usd=reported_cost(usage) or cost_usd(price, usage),
+            cost_usd=reported_cost(usage) or cost_usd(price, usage, chat.get("service_tier")),
             latency_s=latency_s,
             served_model=as_text(chat.get("model")) or None,
             system_fingerprint=as_text(chat.get("system_fingerprint")) or None,

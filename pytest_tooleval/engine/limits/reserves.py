@@ -6,7 +6,8 @@ import json
 from typing import NamedTuple
 
 from ..exchange.chat import ChatAnswer, ChatRequest
-from ..models.prices import cost_usd, listed
+from ..models.known import listed
+from ..models.prices import cost_usd
 from ..models.spec import ModelSpec
 
 # Before a model's first answer. Dense JSON has about one token for each three bytes.

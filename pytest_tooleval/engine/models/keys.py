@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 
 from ...errors import ModelError
+from .known import INSTALL, has_litellm
 from .spec import ModelSpec
 
 
 def key_from(spec: ModelSpec) -> str | None:
-    """The API key of a model, if its variable is known. Raises ModelError if that is empty."""
+    """The API key of a model, if its variable is known.
+
+    Raises ModelError if that is empty, or if the client that would send it is not installed.
+    """
+    if spec.needs_litellm and not has_litellm():
+        raise ModelError(
+            f"{spec.model}: needs litellm; {INSTALL} ({spec.place})", kind="bad_request", fatal=True
+        )
     variable = spec.key_variable
     return None if variable is None else _value_of(variable, "the API key", spec)
 
@@ -35,7 +43,7 @@ def _value_of(variable: str, what: str, spec: ModelSpec) -> str:
 
 
 def missing_key(spec: ModelSpec) -> str | None:
-    """The message about a model's missing key; None if no key is known to be missing."""
+    """The message about a model's missing key or client; None if neither is known to be missing."""
     try:
         key_from(spec)
         headers_from(spec)

@@ -1,4 +1,4 @@
-"""Finds models by name: in the config tables, the built-in model, or litellm's models."""
+"""Finds models by name: in the config tables, the built-in model, known models, or litellm's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import ConfigError
 from ...text import near
-from .prices import data_file, price_list
+from .known import INSTALL, data_file, entry_of, has_litellm, known_models, litellm_models
 from .providers import PROVIDERS
 from .spec import LEXICAL, ModelSpec
 from .table_checks import spec_from_table
@@ -60,7 +60,7 @@ def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
         for label, table in tables.tables.items()
         if isinstance(table, dict) and table.get("callable") == name
     ]
-    alike = near(name, [*tables.tables, LEXICAL, *spelled, *price_list()])
+    alike = near(name, [*tables.tables, LEXICAL, *spelled, *known_models(), *litellm_models()])
     alike = f", did you mean {same[0]}?" if same else alike
     home = tables.path.name if tables.path else "pyproject.toml"
     defined = ", ".join([*tables.tables, LEXICAL])
@@ -94,16 +94,19 @@ def _as_table(name: str, folder: Path) -> tuple[str, Sequence[str]]:
 
 
 def unserved(name: str) -> str | None:
-    """Why litellm does not know a provider for this name; None if it does.
+    """Why no provider is known for this name; None if one is.
 
-    Reads litellm's data files first. Imports litellm, which takes seconds, only for other providers
-    and for names with a colon, some of which it knows by pattern (`ft:gpt-4o:me::1`).
+    Reads the table of known models and litellm's data files first. Imports litellm, which takes seconds,
+    only for other providers and for names with a colon, some of which it knows by pattern
+    (`ft:gpt-4o:me::1`).
     """
-    if name in price_list():
+    if entry_of(name) is not None:
         return None
     provider, slash, _ = name.partition("/")
     if slash and (provider == "responses" or provider in known_providers()):
         return None
+    if not has_litellm():
+        return f"without litellm its provider is unknown; {INSTALL}"
     if (slash or ":" in name) and _litellm_accepts(name):
         return None
     if slash:
@@ -128,5 +131,5 @@ def _litellm_accepts(name: str) -> bool:
 def known_providers() -> tuple[str, ...]:
     """The providers of our table, and most of litellm's, from its data files."""
     supported = data_file("provider_endpoints_support_backup.json").get("providers", {})
-    listed = (str(entry.get("litellm_provider")) for entry in price_list().values())
+    listed = (str(entry.get("litellm_provider")) for entry in litellm_models().values())
     return tuple(dict.fromkeys([*PROVIDERS, *supported, *listed]))

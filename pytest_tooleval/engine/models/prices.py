@@ -1,15 +1,10 @@
-"""litellm's price list and the cost of answers, without importing litellm."""
+"""The tokens of answers and what they cost, in US dollars."""
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from ...record.calls import is_number
 from ...record.untrusted import as_mapping, as_text, objects_in
@@ -19,46 +14,9 @@ _RUN = (
     *("code_interpreter_call", "file_search_call", "image_generation_call", "program", "shell_call"),
     "web_search_call",
 )
+# What providers call the service tier that everybody gets.
+_USUAL_TIERS = (None, "", "auto", "default", "on_demand", "standard")
 _ABOVE = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
-
-
-def data_file(name: str) -> Mapping[str, Any]:
-    """One of litellm's JSON files; empty if it cannot be read."""
-    spec = importlib.util.find_spec("litellm")
-    if spec is None or spec.origin is None:
-        return {}
-    try:
-        data = msgspec.json.decode(Path(spec.origin).with_name(name).read_bytes())
-    except (OSError, msgspec.DecodeError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-@functools.cache
-def price_list() -> Mapping[str, Any]:
-    """litellm's entries by model. Takes about 10 ms the first time."""
-    return data_file("model_prices_and_context_window_backup.json")
-
-
-def listed(model: str) -> Mapping[str, Any] | None:
-    """litellm's entry for a model, with or without its provider in the name."""
-    model = "/".join(part for part in model.split("/") if part != "responses")
-    entry = price_list().get(model)
-    if entry is None:
-        provider, _, name = model.partition("/")
-        entry = price_list().get(name)
-        # Some providers have several entries: vertex_ai-language-models, bedrock_converse.
-        if not isinstance(entry, dict) or not str(entry.get("litellm_provider")).startswith(provider):
-            return None
-    return entry if isinstance(entry, dict) else None
-
-
-def provider_of(model: str) -> str:
-    """litellm's provider for a model, from the name's prefix or else from litellm's list."""
-    prefix, slash, _ = model.partition("/")
-    if slash:
-        return "openai" if prefix == "responses" else prefix
-    return str(price_list().get(model, {}).get("litellm_provider", "")).partition("-")[0]
 
 
 def token_count(value: object) -> int | None:
@@ -99,31 +57,67 @@ def reported_cost(usage: Mapping[str, Any]) -> float | None:
     return float(cost) if is_number(cost) and 0 < cost < _MOST_USD else None
 
 
-def cost_usd(price: Mapping[str, Any] | None, usage: Mapping[str, Any]) -> float | None:
-    """The cost of an answer in US dollars, None if unknown.
+def cost_usd(
+    price: Mapping[str, Any] | None, usage: Mapping[str, Any], service_tier: object = None
+) -> float | None:
+    """The cost of an answer in US dollars; None if its service tier or one of its units has no price.
 
-    Prompt tokens that the provider read from its cache or wrote into it, reasoning tokens, and long
-    prompts may have their own prices. `usage` is the chat API's object.
+    Prompt tokens that the provider read from its cache or wrote into it (for five minutes or an hour),
+    audio, reasoning, and long prompts may have their own prices. Cached tokens without a price of their
+    own cost as much as others, which is the most that they can cost. `usage` is the chat API's object.
     """
     prompt = token_count(usage.get("prompt_tokens"))
     completion = token_count(usage.get("completion_tokens")) or 0
     if price is None or prompt is None:
         return None
-    details = as_mapping(usage.get("prompt_tokens_details"))
-    cached = min(token_count(details.get("cached_tokens")) or 0, prompt)
-    tier = _tier(price, prompt)
-    into = price.get(f"input_cost_per_token{tier}")
-    out = price.get(f"output_cost_per_token{tier}")
-    if not isinstance(into, (int, float)) or not isinstance(out, (int, float)):
+    tier = "" if service_tier in _USUAL_TIERS else f"_{service_tier}"
+    suffix = _length(price, prompt) + tier
+
+    def rate(name: str, otherwise: float | None = None) -> float | None:
+        found = price.get(name + suffix)
+        return found if isinstance(found, (int, float)) else otherwise
+
+    into, out = rate("input_cost_per_token"), rate("output_cost_per_token")
+    if into is None or out is None:
         return None
-    again = _rate(price, f"cache_read_input_token_cost{tier}", into)
-    created = min(token_count(details.get("cache_creation_tokens")) or 0, prompt - cached)
-    keep = _rate(price, f"cache_creation_input_token_cost{tier}", into)
-    hidden = min(reasoning_tokens(usage) or 0, completion)
-    think = _rate(price, "output_cost_per_reasoning_token", out)
-    cost = (prompt - cached - created) * into + cached * again + created * keep
-    cost += (completion - hidden) * out + hidden * think
+    read = as_mapping(usage.get("prompt_tokens_details"))
+    wrote = as_mapping(usage.get("completion_tokens_details"))
+    cached, created, hour, heard = (
+        token_count(read.get(name)) or 0
+        for name in ("cached_tokens", "cache_creation_tokens", "cache_hour_tokens", "audio_tokens")
+    )
+    spoken = token_count(wrote.get("audio_tokens")) or 0
+    hidden = reasoning_tokens(usage) or 0
+    of_prompt = _priced(
+        prompt,
+        (cached, rate("cache_read_input_token_cost", into)),
+        (hour, rate("cache_creation_input_token_cost_above_1hr")),
+        (created - hour, rate("cache_creation_input_token_cost", into)),
+        (heard, _plain_rate(price, "input_cost_per_audio_token", tier)),
+        (prompt, into),
+    )
+    of_completion = _priced(
+        completion,
+        (hidden, _plain_rate(price, "output_cost_per_reasoning_token", tier) or out),
+        (spoken, _plain_rate(price, "output_cost_per_audio_token", tier)),
+        (completion, out),
+    )
+    if of_prompt is None or of_completion is None:
+        return None
+    cost = of_prompt + of_completion
     return float(cost) if cost > 0 else None
+
+
+def _priced(tokens: int, *units: tuple[int, float | None]) -> float | None:
+    """What tokens of these units cost, each with its price; None if one of them has no price."""
+    cost = 0.0
+    for count, rate in units:
+        taken = max(0, min(count, tokens))
+        if taken and rate is None:
+            return None
+        cost += taken * (rate or 0.0)
+        tokens -= taken
+    return cost
 
 
 def ran_unpriced(document: Mapping[str, Any]) -> bool:
@@ -142,12 +136,13 @@ def ran_unpriced(document: Mapping[str, Any]) -> bool:
     )
 
 
-def _rate(price: Mapping[str, Any], name: str, otherwise: float) -> float:
+def _plain_rate(price: Mapping[str, Any], name: str, tier: str) -> float | None:
+    """A price that does not depend on the length of the prompt, and has no service tiers."""
     rate = price.get(name)
-    return rate if isinstance(rate, (int, float)) else otherwise
+    return rate if isinstance(rate, (int, float)) and not tier else None
 
 
-def _tier(price: Mapping[str, Any], prompt_tokens: int) -> str:
+def _length(price: Mapping[str, Any], prompt_tokens: int) -> str:
     """The suffix of the price keys for a prompt of this length."""
     limits = [int(found[1]) for key in price if (found := _ABOVE.match(key))]
     reached = [limit for limit in limits if prompt_tokens > limit * 1000]

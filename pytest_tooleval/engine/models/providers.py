@@ -1,6 +1,7 @@
 """The model providers: their protocols, addresses, keys and limitations.
 
-Each provider is a row of the table. litellm handles providers without a row or without a protocol.
+Each provider is a row of the table. litellm, if it is installed, handles providers without a row or
+without a protocol.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ class Provider(NamedTuple):
     """A provider, whose models are called `name/...`. `also` are litellm's other names for it.
 
     `keys` are the variables that may hold its key, the usual one first. Without a key, litellm logs in
-    if `logs_in` is set, or any variable of `logins`.
+    if `logs_in` is set, or any variable of `logins`; with `keyless`, none is needed.
 
     Our client uses the `protocol` for models whose names begin with `own`, at the address `base`, or
-    the one in a variable of `bases`.
+    the one in a variable of `bases`. It sends the parameters `extra`, or all but litellm's own; others
+    select litellm.
 
     `schemas` pairs a word in model names with the rules for their tools. `ignores` are parameters that
     are silently dropped. `ignores_thinking` pairs a word in model names with a parameter that is
@@ -38,6 +40,8 @@ class Provider(NamedTuple):
     logins: tuple[str, ...] = ()
     logs_in: bool = False
     schemas: tuple[tuple[str, Rules], ...] = ()
+    extra: frozenset[str] | None = None
+    keyless: bool = False
     ignores: tuple[str, ...] = ()
     ignores_thinking: tuple[tuple[str, str], ...] = ()
 
@@ -46,6 +50,9 @@ def _plain(name: str, base: str, *keys: str) -> Provider:
     """A provider with OpenAI's protocol and the usual names of variables."""
     usual = name.upper()
     return Provider(name, keys or (f"{usual}_API_KEY",), "openai", base, (f"{usual}_API_BASE",))
+
+
+_EXTRA = frozenset({"extra_headers", "extra_body", "stop"})
 
 
 OPENAI = Provider(
@@ -69,6 +76,7 @@ _ROWS = (
         ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
         logins=("ANTHROPIC_FEDERATION_RULE_ID",),
         schemas=(("", "Anthropic"),),
+        extra=_EXTRA | {"top_k", "parallel_tool_calls"},
     ),
     Provider(
         "gemini",
@@ -78,15 +86,34 @@ _ROWS = (
         ("GEMINI_API_BASE",),
         own="gemini/gemini-",
         schemas=(("", "Gemini"), ("", "Vertex AI")),
+        extra=_EXTRA | {"top_k"},
     ),
     _plain("cerebras", "https://api.cerebras.ai/v1"),
+    _plain("deepinfra", "https://api.deepinfra.com/v1/openai"),
+    _plain("deepseek", "https://api.deepseek.com"),
+    _plain(
+        "fireworks_ai",
+        "https://api.fireworks.ai/inference/v1",
+        *("FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKS_AI_TOKEN"),
+    ),
     _plain("groq", "https://api.groq.com/openai/v1"),
+    _plain("mistral", "https://api.mistral.ai/v1"),
+    _plain("moonshot", "https://api.moonshot.ai/v1"),
     _plain("nebius", "https://api.studio.nebius.ai/v1"),
     _plain("novita", "https://api.novita.ai/v3/openai"),
     _plain("nvidia_nim", "https://integrate.api.nvidia.com/v1"),
+    # Its other parameters are those of its own API, such as `num_ctx`.
+    _plain("ollama", "http://localhost:11434")._replace(
+        also=("ollama_chat",),
+        keyless=True,
+        extra=_EXTRA | {"parallel_tool_calls"},
+        ignores=(FORCED, FORBIDDEN),
+    ),
     _plain("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OR_API_KEY"),
     _plain("sambanova", "https://api.sambanova.ai/v1"),
     _plain("together_ai", "https://api.together.ai/v1", "TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
+    _plain("xai", "https://api.x.ai/v1")._replace(logins=("XAI_OAUTH_TOKEN_DIR",)),
+    _plain("zai", "https://api.z.ai/api/paas/v4"),
     # litellm handles the rest.
     Provider(
         "bedrock",
@@ -100,17 +127,13 @@ _ROWS = (
         logs_in=True,
         schemas=(("claude", "Anthropic"), ("gemini", "Gemini"), ("gemini", "Vertex AI")),
     ),
-    Provider("ollama", also=("ollama_chat",), ignores=(FORCED, FORBIDDEN)),
     Provider("cohere", ("COHERE_API_KEY", "CO_API_KEY"), also=("cohere_chat",)),
-    Provider("fireworks_ai", ("FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKS_AI_TOKEN")),
     Provider("meta_llama", ("LLAMA_API_KEY",)),
     Provider("perplexity", ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY")),
     Provider("replicate", ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN")),
-    Provider("xai", ("XAI_API_KEY",), logins=("XAI_OAUTH_TOKEN_DIR",)),
     *(
         Provider(name, (f"{name.upper()}_API_KEY",))
-        for name in "ai21 baseten codestral dashscope deepinfra deepseek minimax mistral moonshot "
-        "zai".split()
+        for name in "ai21 baseten codestral dashscope minimax".split()
     ),
     *(
         Provider(name, logs_in=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from .known import provider_of
 from .modules import digest_of, imported_modules, own_module
-from .prices import provider_of
 from .providers import PROVIDERS, UNKNOWN, Protocol, Provider
 from .traits import needs_responses
 
@@ -30,11 +30,6 @@ EFFORT_TOKENS = dict(zip(EFFORTS, (0, 128, 1024, 2048, 4096, 8192, 16384), stric
 _LITELLM_EXTRAS = frozenset(
     "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()
 )
-# The `extra` parameters that our clients translate; any other one selects litellm.
-_TRANSLATED: Mapping[Protocol | None, frozenset[str]] = {
-    "anthropic": frozenset({"extra_headers", "extra_body", "stop", "top_k", "parallel_tool_calls"}),
-    "gemini": frozenset({"extra_headers", "extra_body", "stop", "top_k"}),
-}
 
 
 @dataclass(frozen=True)
@@ -112,6 +107,18 @@ class ModelSpec:
         return row.protocol if ours else None
 
     @property
+    def needs_litellm(self) -> bool:
+        """Whether only litellm can query it."""
+        return not (self.is_agent or self.protocol or self.model == LEXICAL)
+
+    @property
+    def name_at_provider(self) -> str:
+        """The model's name without that of its provider."""
+        prefix, _, name = self.model.partition("/")
+        row = self.provider
+        return name if prefix in (row.name, *row.also) else self.model
+
+    @property
     def base(self) -> str | None:
         """The address in the table or the environment; None for the provider's own."""
         if self.api_base or not self.protocol:
@@ -133,7 +140,8 @@ class ModelSpec:
             return self.api_key_env
         row = self.provider
         variable = _set_or_usual((*row.keys, *row.logins))
-        return None if row.logs_in and variable and not _is_set(variable) else variable
+        is_needed = not (row.logs_in or row.keyless)
+        return variable if is_needed or (variable and _is_set(variable)) else None
 
     @property
     def _is_translated(self) -> bool:
@@ -142,8 +150,7 @@ class ModelSpec:
         if row.name == "azure":  # its Responses API has no versions
             wanted = self.model.startswith("azure/responses/") or needs_responses(self.model)
             return wanted and not _LITELLM_EXTRAS & (extra - {"api_version"})
-        known = _TRANSLATED.get(row.protocol)
-        return extra <= known if known is not None else not _LITELLM_EXTRAS & extra
+        return extra <= row.extra if row.extra is not None else not _LITELLM_EXTRAS & extra
 
     @property
     def _logs_in(self) -> bool:

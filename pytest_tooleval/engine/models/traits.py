@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .prices import listed
+from .known import listed
 
 _GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
 # claude-3-5-haiku-20241022, claude-sonnet-4-5, claude-opus-latest.

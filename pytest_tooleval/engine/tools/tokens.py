@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...explain import field_path
 from ...jsonschemas.subschemas import parts
+from ..models.known import INSTALL, litellm_file
 
 TOKENIZER = "o200k_base"
+# Of English text and JSON, about.
+CHARACTERS_PER_TOKEN = 4
 _PIECE = 20_000
 
 CountTokens = Callable[[str], int]
@@ -76,16 +79,23 @@ def _descriptions(function: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield field_path((function["name"], "parameters", *at)), schema["description"]
 
 
+class Counter(NamedTuple):
+    """A function that counts tokens, and what it counts with."""
+
+    count: CountTokens
+    how: str
+
+
 @functools.cache
-def counter() -> CountTokens:
-    """Return a function that counts tokens with the vocabulary that litellm includes."""
+def counter() -> Counter:
+    """Count with the vocabulary that litellm includes, or without it by the length of the text."""
+    package = litellm_file()
+    if package is None or importlib.util.find_spec("tiktoken") is None:
+        return Counter(_by_length, f"a token for {CHARACTERS_PER_TOKEN} characters; to count: {INSTALL}")
     import tiktoken
 
-    litellm = importlib.util.find_spec("litellm")
-    assert litellm is not None
-    assert litellm.origin is not None
     # Without this, tiktoken downloads the vocabulary. Importing litellm also sets it, but takes seconds.
-    folder = Path(litellm.origin).with_name("litellm_core_utils") / "tokenizers"
+    folder = package.with_name("litellm_core_utils") / "tokenizers"
     os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
     encoding = tiktoken.get_encoding(TOKENIZER)
 
@@ -95,4 +105,8 @@ def counter() -> CountTokens:
         pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
         return sum(len(encoding.encode(piece, disallowed_special=())) for piece in pieces)
 
-    return functools.cache(count)
+    return Counter(functools.cache(count), f"counted with {TOKENIZER}")
+
+
+def _by_length(text: str) -> int:
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)

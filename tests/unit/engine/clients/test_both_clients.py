@@ -27,7 +27,8 @@ from pytest_tooleval.engine.clients.callable_client import load_callable
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
-from pytest_tooleval.engine.models.prices import cost_usd, listed, price_list
+from pytest_tooleval.engine.models.known import known_models, listed
+from pytest_tooleval.engine.models.prices import cost_usd
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, Trial
@@ -488,8 +489,8 @@ def test_prices_are_those_that_litellm_works_out() -> None:
     litellm = load_litellm()
     names = [
         name.removeprefix("openai/")
-        for name, entry in price_list().items()
-        if entry.get("litellm_provider") == "openai" and entry.get("mode") == "chat"
+        for name, entry in known_models().items()
+        if entry.get("litellm_provider") == "openai" and entry.get("mode") != "responses"
     ]
     numbers = random.Random(5)
     assert len(names) > 50

@@ -1,0 +1,61 @@
+"""What providers with OpenAI's chat API want otherwise than OpenAI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..models.spec import ModelSpec
+from ..models.traits import reasons
+
+_FIREWORKS = "accounts/fireworks/models/"
+# All that Mistral takes of a message; it refuses whatever it does not know.
+_MISTRAL = ("role", "content", "tool_calls", "tool_call_id", "name", "prefix")
+
+
+def adapted(body: Mapping[str, Any], spec: ModelSpec) -> dict[str, Any]:
+    """The body of a request as the model's provider wants it."""
+    own = dict(body)
+    provider = spec.provider.name
+    if provider == "fireworks_ai" and not own["model"].startswith("accounts/"):
+        own["model"] = _FIREWORKS + own["model"]
+    elif provider == "mistral":
+        if "seed" in own:
+            own["random_seed"] = own.pop("seed")
+        own["messages"] = [
+            {name: value for name, value in each.items() if name in _MISTRAL} for each in own["messages"]
+        ]
+    elif provider == "deepseek":
+        own |= _thinking_of(own)
+        if own.get("reasoning_effort") == "none":
+            del own["reasoning_effort"]
+        if own.get("thinking") == {"type": "enabled"} and reasons(spec.model):
+            own["messages"] = list(map(_with_reasoning, own["messages"]))
+    elif provider == "moonshot" and reasons(spec.model):
+        own["messages"] = [
+            _with_reasoning(each) if each.get("tool_calls") else each for each in own["messages"]
+        ]
+    return own
+
+
+def base_of(base: str, spec: ModelSpec) -> str:
+    """The address of a provider's OpenAI API; Ollama's is below that of its own."""
+    address = base.rstrip("/")
+    is_root = spec.provider.name == "ollama" and not address.endswith("/v1")
+    return f"{address}/v1" if is_root else base
+
+
+def _thinking_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """DeepSeek thinks or does not, without a budget; an effort asks it to."""
+    thinking, effort = body.get("thinking"), body.get("reasoning_effort")
+    if isinstance(thinking, Mapping):
+        return {"thinking": {"type": thinking.get("type")}}
+    return (
+        {} if effort is None else {"thinking": {"type": "disabled" if effort == "none" else "enabled"}}
+    )
+
+
+def _with_reasoning(message: Mapping[str, Any]) -> dict[str, Any]:
+    """An assistant's message with the reasoning that must come back, which a suite's messages lack."""
+    lacks = message.get("role") == "assistant" and not message.get("reasoning_content")
+    return {**message, "reasoning_content": " "} if lacks else dict(message)

@@ -1,0 +1,48 @@
+"""A plain install: no litellm, and nothing that it brings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from mock_server import MockServer
+
+from .project import Project, right
+
+pytestmark = pytest.mark.slow
+
+NEEDS = "cohere_chat/command-r: needs litellm; pip install 'pytest-tooleval[[]litellm[]]'*"
+
+
+@pytest.fixture(autouse=True)
+def without_litellm(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]), prepend=os.pathsep)
+    project.suite(right("a"))
+
+
+def run(project: Project, model: str) -> pytest.RunResult:
+    return project.run_subprocess("-p", "without_litellm", model=model)
+
+
+def test_a_model_of_our_protocols_runs(project: Project) -> None:
+    with MockServer() as server:
+        project.write("tooleval.toml", f'[models.m]\nmodel = "groq/m"\napi_base = "{server.base_url}"\n')
+        run(project, "m").assert_outcomes(passed=1)
+
+
+def test_another_one_names_the_command_before_anything_is_asked(project: Project) -> None:
+    result = run(project, "cohere_chat/command-r")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {NEEDS}"])
+    result = run(project, "agent,cohere_chat/command-r")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines([f"*{NEEDS}"])
+
+
+def test_an_unknown_provider_may_be_one_of_litellms(project: Project) -> None:
+    result = run(project, "grok/m")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: unknown model 'grok/m', did you mean groq/m*", "*without litellm*"]
+    )

@@ -1,0 +1,71 @@
+"""What is known of models with litellm and without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[3]
+# Prints what a run would do with each known model, from its request to its cost.
+DOES = """
+import json, sys
+
+if sys.argv[1] == "without":
+    import without_litellm
+
+from pytest_tooleval.engine.asking.fallbacks import Fallbacks
+from pytest_tooleval.engine.cassettes.questions import key_of, question
+from pytest_tooleval.engine.clients.choice import client_for
+from pytest_tooleval.engine.estimate import prices_of
+from pytest_tooleval.engine.exchange.chat import ChatRequest
+from pytest_tooleval.engine.models.known import known_models, listed
+from pytest_tooleval.engine.models.names import unserved
+from pytest_tooleval.engine.models.prices import cost_usd
+from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.traits import reasons, searches_tools
+
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+USAGE = {
+    "prompt_tokens": 300_000,
+    "completion_tokens": 900,
+    "prompt_tokens_details": {"cached_tokens": 100, "cache_creation_tokens": 50},
+    "completion_tokens_details": {"reasoning_tokens": 300},
+}
+told = {}
+for name, entry in known_models().items():
+    provider = entry["litellm_provider"]
+    model = name if name.startswith(f"{provider}/") else f"{provider}/{name}"
+    spec = ModelSpec("m", model=model, api_base="http://h/v1")
+    request = ChatRequest(
+        messages=({"role": "user", "content": "hi"},),
+        tools=(TOOL,),
+        tool_choice="required",
+        sampling={"temperature": 0.0, "reasoning_effort": "low"},
+    )
+    sent, instead = Fallbacks(spec).apply(request, {})
+    client = client_for(spec)
+    body = client(spec)._body(sent).decode() if spec.protocol else client.__name__
+    costs = [cost_usd(listed(model), USAGE, tier) for tier in (None, "flex", "priority", "scale")]
+    told[model] = [
+        body, instead, costs, prices_of(spec), reasons(model), searches_tools(model),
+        unserved(model), str(key_of(question(spec, request))),
+    ]
+print(json.dumps(told))
+"""
+
+
+def test_a_run_is_the_same_without_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(TESTS), prepend=os.pathsep)
+    told = []
+    for way in ("with", "without"):
+        done = subprocess.run(
+            [sys.executable, "-c", DOES, way], capture_output=True, text=True, check=True, timeout=300
+        )
+        told.append(json.loads(done.stdout))
+    assert len(told[0]) > 1000
+    assert told[0] == told[1]
