@@ -46,7 +46,7 @@ def base_of(base: str, spec: ModelSpec) -> str:
 
 
 def _thinking_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """DeepSeek thinks or does not, without a budget; an effort asks it to."""
+    """DeepSeek thinks or does not; any effort asks it to."""
     thinking, effort = body.get("thinking"), body.get("reasoning_effort")
     if isinstance(thinking, Mapping):
         return {"thinking": {"type": thinking.get("type")}}
