@@ -209,10 +209,10 @@ _CASE_FIELDS = {
     "question": "prompt turns user parametrize now tools tool_choice temperature max_tokens trials "
     "approvals",
     "expectation": "expected_tool expected_params expected_calls call_order forbidden_calls policies "
-    "expected_stop param_scoring thresholds pass",
+    "expected_stop expected_text param_scoring thresholds pass",
     "listing": "id tags skip xfail cluster weight metadata $comment",
     "chain": "multi_turn max_rounds optimal_hops valid_prerequisites mock_responses live_tools",
-    "conversation": "match results expected_state expected_text world world_args may_change_nothing "
+    "conversation": "match results expected_state world world_args may_change_nothing "
     "exact_state answers play_failed_calls",
 }
 # Where a field is explained.
@@ -232,6 +232,7 @@ _EXPLAINED = {
     "forbidden_calls": "../guides/cases.md#forbid-what-must-never-happen",
     "policies": "../guides/policies.md",
     "expected_stop": "agents.md#an-agent-that-gives-up",
+    "expected_text": "../guides/conversations.md#expectations",
     "param_scoring": "#plain-values",
     "thresholds": "../concepts/scores.md#what-passes",
     "pass": "../concepts/verdicts.md#cases",

@@ -187,9 +187,9 @@ class TestCase(Expectations):
     )
     tool_choice: Annotated[ToolChoice | None, Apart()] = Field(
         None,
-        description="Whether the model must call a tool: required (the default), auto (the default "
-        'where making no call is right), none, {"tool": NAME}, or {"allowed_tools": [NAMES]} with the '
-        "mode auto (the default) or required.",
+        description="Whether the model must call a tool: required (the default), auto (the default in "
+        'conversations and where making no call is right), none, {"tool": NAME}, or {"allowed_tools": '
+        "[NAMES]} with the mode auto (the default) or required.",
     )
     temperature: Annotated[Temperature | None, Apart()] = Field(
         None, description="The sampling temperature of this case."

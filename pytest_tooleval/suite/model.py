@@ -97,7 +97,8 @@ class Suite(Commented):
     system_prompt: str | None = Field(None, description="Put before every prompt.")
     tool_choice: ToolChoice | None = Field(
         None,
-        description="Whether the model must call a tool, as in a case.",
+        description="Whether the model must call a tool, as in a case. In conversations, required is "
+        "auto.",
     )
     tool_prefix: ToolPrefix | None = Field(
         None,
@@ -121,8 +122,8 @@ class Suite(Commented):
         None,
         description="Minimum scores by metric (of a penalty, the most), and limits such as max_calls; "
         "null removes one. Default: overall, arguments_valid, no_extra_calls and policies at 1.0; in "
-        "chains completion at 1.0 and the penalties at 0 instead of overall; with bfcl only overall and "
-        "policies.",
+        "chains completion and text at 1.0 and the penalties at 0 instead of overall; in conversations "
+        "without no_extra_calls; with bfcl only overall and policies.",
         examples=[EXAMPLE_THRESHOLDS],
     )
     forbidden_calls: Forbidden | None = Field(
