@@ -167,6 +167,11 @@ class History:
             lambda connection: list_runs(connection, limit, **chosen, is_there=self._is_there)
         )
 
+    def has(self, id: str) -> bool:
+        """Whether a run with this id is kept, of whichever project."""
+        found = "SELECT 1 FROM runs WHERE id = ?"
+        return self._ask(lambda index: index.execute(found, (id,)).fetchone() is not None)
+
     def find(self, name: str, holding: Collection[tuple[str, str]] = ()) -> str:
         """The id of the run that `name` means; see `find_run`."""
         place, root = self.place.name, self._root

@@ -165,14 +165,15 @@ def _verdict(document: RowsDocument, note: str) -> str:
 
 
 def _reasons(document: RowsDocument, problem: str) -> Iterator[Section]:
-    """Why a run ended early or evaluated nothing, and all gates, failed ones first."""
+    """Why a run ended early or evaluated nothing, and the gates, failed ones first."""
     unread = document.run.unreadable
     lines = unreadable_lines(unread) or _quoted(problem)
     if run_summary(document).outcome == "skipped":
         lines += _quoted("\n".join(dict.fromkeys(case.reason for case in document.unchanged)))
     yield from _list("", lines[:_MOST], len(lines))
     gates = sorted(document.gates, key=lambda gate: _GATES.index(_word_of(gate)))
-    yield from _list("", [f"- gate {_word_of(gate)}: {code(gate.message, _LINE)}" for gate in gates])
+    shown = [f"- gate {_word_of(gate)}: {code(gate.message, _LINE)}" for gate in gates[: 5 * _MOST]]
+    yield from _list("", shown, len(gates))
 
 
 def _word_of(gate: Gate) -> str:

@@ -74,7 +74,7 @@ class Keeper(Observer):
         """Save a run that is over, in place of an earlier one with its id."""
         try:
             history, id = self._history(), self._about().id
-            if any(run.id == id for run in history.runs()):
+            if history.has(id):
                 history.delete(id)
         except Exception as error:
             self._fail(error)

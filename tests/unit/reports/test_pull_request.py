@@ -82,6 +82,14 @@ def test_a_comment_on_many_models_is_cut_at_a_line() -> None:
     assert "- gate passed: `overall of gpt-4o: " in text
 
 
+def test_many_gates_leave_room_for_cases() -> None:
+    gates = [gate(False, "long " * 100) for _ in range(400)]
+    text = comment_text(document(FAILED, PASSED, gates=(*gates, gate(True))))
+    assert text.count("- gate **FAILED**: ") == 50
+    assert "\n- and 351 more\n" in text
+    assert "**Failed (1)**\n\n- `paris`" in text
+
+
 def test_what_the_baseline_shows_comes_first() -> None:
     found = document(FAILED, PASSED, row("failed", trial(0, 0.0), case="oslo"), baseline=comparison())
     cause = Cause([("the new description of f", "old", "new")], ["pytest a", "tooleval blame b"])
