@@ -30,7 +30,7 @@ from ..verdicts.summary import file_order, rows_document, settled, whole_documen
 from .base import find_base
 from .documents import put_run, read_case, read_document, read_head, read_whole_head
 from .heads import HeadName, ShortCase, read_name, short_case
-from .index import NEWEST, Damaged, Index, list_runs, row_of, tags_of
+from .index import NEWEST, OF_ROOT, Damaged, Index, list_runs, row_of, tags_of
 from .log import ENDING, Log, RunWriter, is_waiting, read_log
 from .places import Folder, Place
 from .refresh import THREADS, refresh, tag_file
@@ -282,11 +282,16 @@ class History:
         return (self.folder.parent / file).is_file()
 
     def expired(self, *, keep: int = 0, older_than: timedelta | None = None) -> list[str]:
-        """The ids of finished runs without a tag, newest first, except the newest `keep` runs and
-        those not `older_than` this.
+        """The ids of the project's finished runs without a tag, newest first, except the newest `keep`
+        runs and those not `older_than` this.
         """
-        query = f"SELECT id, started, status FROM runs {NEWEST}"
-        rows, tags = self._ask(lambda index: (index.execute(query).fetchall()[keep:], tags_of(index)))
+        query, bound = (
+            f"SELECT id, started, status FROM runs WHERE {OF_ROOT} {NEWEST}",
+            {"root": self._root},
+        )
+        rows, tags = self._ask(
+            lambda index: (index.execute(query, bound).fetchall()[keep:], tags_of(index))
+        )
         tagged = set(tags.values())
         if older_than is not None:
             before = (datetime.now(timezone.utc) - older_than).isoformat(timespec="seconds")

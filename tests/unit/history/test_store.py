@@ -79,6 +79,7 @@ def test_a_shared_place_lists_the_runs_of_this_project(
     for name, ids in {"svc/a": [own, old], "svc/b": [other, old], "": [old]}.items():
         there = History(tmp_path / name / ".tooleval", place_of(str(history.folder), tmp_path))
         assert [run.id for run in there.runs()] == ids
+        assert there.expired() == ids
         assert there.has(other)
         assert not there.has(other[:-1])
 
