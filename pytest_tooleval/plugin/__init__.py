@@ -25,6 +25,7 @@ from .processes import process_of
 from .settings import STANDARD_INPUT, USAGE_ERROR, read_settings
 
 if TYPE_CHECKING:
+    from ..engine.models.spec import ModelSpec
     from .case_session import CaseSession
     from .python_tests import Tooleval
     from .session import EvalSession
@@ -102,7 +103,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def _asked_header(settings: Settings, workers: int | None) -> str:
     asking = settings.asking
-    names = ", ".join(spec.label for spec in asking.models)
+    names = ", ".join(map(_named, asking.models))
     if asking.transcripts is not None:
         from ..text import printable
 
@@ -115,6 +116,12 @@ def _asked_header(settings: Settings, workers: int | None) -> str:
         else ""
     )
     return f"tooleval: {names}; {asking.concurrency} requests at a time{shared}"
+
+
+def _named(spec: ModelSpec) -> str:
+    """A model's label, and its own name if the label is that of a family."""
+    is_family = spec.model and not spec.source and spec.model != spec.label
+    return f"{spec.label} ({spec.model})" if is_family else spec.label
 
 
 class _Results:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 
 from ...errors import ConfigError
-from ...text import near
-from .known import INSTALL, data_file, entry_of, has_litellm, known_models, litellm_models
+from ...text import first_few, near
+from .known import INSTALL, Entry, data_file, entry_of, has_litellm, known_models, litellm_models
 from .providers import PROVIDERS
 from .spec import LEXICAL, ModelSpec
 from .table_checks import spec_from_table
@@ -36,6 +37,8 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
                 raise tables.error(name, f"model: {reason}", "model")
         elif name == LEXICAL:
             specs[name] = ModelSpec(label=name, model=name)
+        elif full := newest_of(name, known_models()):
+            specs[name] = ModelSpec(label=name, model=full, folder=tables.path and tables.path.parent)
         elif reason := unserved(name):
             raise _unknown(name, reason, tables)
         else:
@@ -115,6 +118,45 @@ def unserved(name: str) -> str | None:
         "No config table defines it, and litellm does not know its provider (write it with the "
         "provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)."
     )
+
+
+def newest_of(family: str, models: Mapping[str, Entry]) -> str | None:
+    """The newest known model whose name begins with this one, such as `claude-sonnet`, by its full name.
+
+    None for a model's own name, and if no name begins with it. Raises ConfigError if it begins names of
+    several families, such as `gpt-6`.
+    """
+    if "/" in family or family in models:
+        return None
+    found: dict[tuple[str, ...], dict[tuple[tuple[float, ...], ...], str]] = {}
+    for name, entry in models.items():
+        provider = str(entry["litellm_provider"])
+        own = name.removeprefix(f"{provider}/")
+        if provider in _MAKERS and own.startswith((f"{family}-", f"{family}.")):
+            words, version = _parts(own)
+            found.setdefault((provider, *words), {})[version] = f"{provider}/{own}"
+    newest = [versions[max(versions)] for versions in found.values()]
+    if len(newest) > 1:
+        raise ConfigError(
+            f"model name {family!r} means several families of models; name one of {first_few(newest, 8)}"
+        )
+    return next(iter(newest), None)
+
+
+# Providers of their own models, which no other provider's name has to stand for.
+_MAKERS = ("anthropic", "deepseek", "gemini", "mistral", "moonshot", "openai", "xai", "zai")
+_UNRELEASED = ("beta", "exp", "experimental", "latest", "preview")
+
+
+def _parts(name: str) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]]:
+    """The words of a model's name, and what orders its versions: numbers, whether released, the date."""
+    parts = name.split("-")
+    numbers = [part for part in parts if re.fullmatch(r"v?[0-9.]+", part)]
+    words = tuple(part for part in parts if part not in numbers and part not in _UNRELEASED)
+    values = [float(number) for part in numbers for number in part.strip("v.").split(".")]
+    version = tuple(takewhile(lambda value: value < 100, values))
+    released = not any(part in _UNRELEASED for part in parts)
+    return words, (version, (float(released),), tuple(values[len(version) :]))
 
 
 def _litellm_accepts(name: str) -> bool:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tooleval.engine.models.names import newest_of
+from pytest_tooleval.errors import ConfigError
+
 TESTS = Path(__file__).parents[3]
 # Prints what a run would do with each known model, from its request to its cost.
 DOES = """
@@ -69,3 +72,39 @@ def test_a_run_is_the_same_without_litellm(monkeypatch: pytest.MonkeyPatch) -> N
         told.append(json.loads(done.stdout))
     assert len(told[0]) > 1000
     assert told[0] == told[1]
+
+
+MODELS = {
+    name: {"litellm_provider": provider}
+    for provider, names in {
+        "anthropic": "claude-sonnet-4-6 claude-sonnet-5 claude-sonnet-4-5-20250929 claude-haiku-5",
+        "mistral": "mistral/big-latest mistral/big-4 mistral/big-2512 mistral/mini-3-preview",
+        "openai": "gpt-6-sol gpt-6-luna gpt-6-luna-2026-09-01 o3",
+        "groq": "groq/claude-sonnet-9",
+    }.items()
+    for name in names.split()
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("claude-sonnet", "anthropic/claude-sonnet-5"),
+        ("claude-sonnet-4", "anthropic/claude-sonnet-4-6"),
+        ("claude-sonnet-5", None),  # a model's own name
+        ("big", "mistral/big-4"),
+        ("mini", "mistral/mini-3-preview"),
+        ("gpt-6-luna", None),
+        ("anthropic/claude", None),
+        ("claude-s", None),
+        ("claude-3", None),
+        ("", None),
+    ],
+)
+def test_the_newest_of_a_family(name: str, model: str | None) -> None:
+    assert newest_of(name, MODELS) == model
+
+
+def test_several_families_are_listed() -> None:
+    with pytest.raises(ConfigError, match=r"'gpt-6'.*openai/gpt-6-sol, openai/gpt-6-luna-2026-09-01$"):
+        newest_of("gpt-6", MODELS)
