@@ -34,7 +34,6 @@ from .assessment import Assessment, Draft, Explained, Line, Pair, Part, held
 from .expected_tool import BestCall, choose
 from .extra_calls import (
     MORE_OFTEN,
-    any_number_is_right,
     explain_extra,
     no_extra_calls,
     overall,
@@ -70,7 +69,7 @@ class _Chain:
         self._completing = next((i for i, call in enumerate(self.calls) if call is self._call), None)
         self._surplus: list[int] = []
         self._extra: list[ToolCall] = []
-        if self._call is not None and not any_number_is_right(case):
+        if self._call is not None and not case.expected.takes_any:
             ending = (i for i in range(len(self.calls)) if i != self._completing)
             self._surplus = [i for i in ending if is_expected(self.calls[i].name, case)]
             later = _surplus_later(case, rounds[taken - 1 :])

@@ -11,7 +11,7 @@ from ..record.results import FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts
 from .assessment import Draft, Explained, Pair
-from .extra_calls import any_number_is_right, explain_extra, overall, shared_out
+from .extra_calls import explain_extra, overall, shared_out
 from .one_call import NO_CALL, Share, check_arguments, check_tool, share_of, wrong_name
 
 
@@ -63,7 +63,7 @@ class OneCall:
         self._share = choice.share if choice else None
         if choice is None and case.expected.expected_params is not None:
             self._share = NO_CALL
-        self.extra = [] if any_number_is_right(case) else list(calls)
+        self.extra = [] if case.expected.takes_any else list(calls)
         if self._call in self.extra:
             self.extra.remove(self._call)
         accuracy = self._share and self._share.value

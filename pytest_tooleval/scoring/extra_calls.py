@@ -32,15 +32,11 @@ def overall(tool: float, arguments: float | None) -> float:
 
 def no_extra_calls(case: ResolvedCase, extra: Sequence[ToolCall]) -> Draft:
     """Score `no_extra_calls`; None if any number of calls is right, and under `bfcl`."""
-    if any_number_is_right(case):
+    if case.expected.takes_any:
         return Draft(None, "any number of calls is right")
     if MODES[case.param_scoring].only_overall:
         return Draft(None, "overall counts the calls beyond the expected")
     return Draft(0.0 if extra else 1.0, partial(explain_extra, case, extra))
-
-
-def any_number_is_right(case: ResolvedCase) -> bool:
-    return case.expected.takes_any
 
 
 def shared_out(case: ResolvedCase, value: float, extra: Sequence[ToolCall]) -> tuple[float, str]:

@@ -53,6 +53,7 @@ def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     if tool is None:
         _require_tool(named, condition)
     reaches_more = any(part.expected_state or part.expected_text for part in case.parts)
+    reaches_more &= case.kind == "conversation"
     if tool is None or not reaches_more or not _gets_answers(case):
         return None
     altered = AlteredAnswers(kind, tool)

@@ -65,6 +65,7 @@ def expecting(**fields: Any) -> dict[str, Any]:
     [
         ("fault:error", TALK, True),
         ("fault:error:Look", TALK, True),
+        ("fault:error", {**CHAIN, "expected_text": ["hi"]}, False),
         ("fault:error", CHAIN, False),  # it expects calls alone
         ("fault:error", {**TALK, "mock_responses": {}}, False),
         ("inject", TALK, True),
