@@ -185,7 +185,7 @@ def _loosened(document: RowsDocument, changed: Changed) -> Iterator[Section]:
     old = document.baseline.old.gates if document.baseline else ()
     gates = loosened_gates(old, document.gates, document.unchanged)
     lines = [*(f"- {code(text, _LINE)}" for text in gates), *_by_file(changed.loosened)]
-    head = "**Loosened by this pull request** (reported, not judged)\n\n"
+    head = "**Loosened** (reported, not judged)\n\n"
     yield from _list(head, lines[: 2 * _MOST], len(lines))
 
 

@@ -440,7 +440,7 @@ def test_what_a_pull_request_loosens_removes_and_breaks_comes_first(job: Job) ->
         "### Tool calling: **FAILED**\n\nThe job fails: ",
         "- gate **FAILED**: `pass_rate of agent: 0.00 < 0.50, over 1 case`\n",
         "- gate **FAILED**: `broken of agent: 1 of 1 case newly broken, 0 allowed`\n",
-        "**Loosened by this pull request** (reported, not judged)\n\n",
+        "**Loosened** (reported, not judged)\n\n",
         "- `gate pass_rate of agent: at least 0.9 -> 0.5`\n",
         "- `weather.tooleval.json`: `threshold of overall 1 -> 0.9: Paris`, `removed: Oslo`, "
         "`threshold of arguments_valid 1 -> 0.8: Paris`\n",
