@@ -117,7 +117,8 @@ function flagControl(use) {
 
 /** Yes, with an optional reason. @param {Use} use */
 function reasonControl(use) {
-  const reason = input({ value: typeof use.value === "string" ? use.value : "", placeholder: "reason", "aria-label": `${use.field.label}: reason` });
+  const what = use.field.key === "world" ? "module:Class" : "reason";
+  const reason = input({ value: typeof use.value === "string" ? use.value : "", placeholder: what, "aria-label": `${use.field.label}: ${what}` });
   const made = checkbox("yes", Boolean(use.value), () => write());
   const write = () => {
     reason.disabled = !made.box.checked;
