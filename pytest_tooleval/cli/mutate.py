@@ -15,6 +15,7 @@ from ..record.encoding import to_ascii_json
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable
 from ..writing import write_whole
+from .mutate_tests import mutate_tests, test_lines
 from .shared import Share
 from .suite_files import STDOUT
 from .suites import suite_files
@@ -51,9 +52,13 @@ def mutate(
 ) -> None:
     """Find wrong answers that your suites would let pass.
 
-    PATHS are suite files or folders. Breaks the right answer of each case the way models do, and scores
-    the result, without a model. The mutation score is the share of wrong answers that fail. Those
-    that pass are shown, with the line that would catch them.
+    PATHS are suite files, folders of them, or Python tests. Breaks the right answer of each case the way
+    models do, and scores the result, without a model. The mutation score is the share of wrong answers
+    that fail. Those that pass are shown, with the line that would catch them.
+
+    Python tests run again with agents made from the last answers that passed, each wrong in one thing:
+    a call left out or made twice, another amount, nothing done at all. Those that a test accepts are
+    shown.
     """
     from ..mcp.suite_tools import SuiteTools
     from ..mutation.score import mutate_suite
@@ -61,14 +66,18 @@ def mutate(
 
     if out is not None and out.name.lower().endswith(SUITE_ENDING):
         raise click.UsageError(f"--json: {out} would replace a suite; name another file for the results")
-    found = []
-    for file in suite_files(paths):
+    found, tests = [], [path for path in paths if path.suffix == ".py"]
+    told = mutate_tests(tests) if tests else []
+    for line in test_lines(told) if tests else ():
+        click.echo(line, err=out == STDOUT)
+    suites = [path for path in paths if path not in tests]
+    for file in suite_files(tuple(suites)) if suites else ():
         suite = load_suite(file, metrics=metrics, fetch_tools=SuiteTools(None, ()).fetch)
         found.append(mutate_suite(suite, str(file)))
         for line in _lines(found[-1], everything):
             click.echo(line, err=out == STDOUT)
     if out is not None:
-        text = to_ascii_json(Mutations(tuple(found)))
+        text = to_ascii_json(Mutations(tuple(found), tuple(told)))
         try:
             if out == STDOUT:
                 click.echo(text, nl=False)
@@ -77,18 +86,20 @@ def mutate(
         except OSError as error:
             raise click.ClickException(f"cannot write {out}: {os_reason(error)}") from None
     if fail_under is not None:
-        failed = [each for each in found if each.score is None or each.score < fail_under]
-        for each in failed:
-            text = f"{_place(each)}: {_below(each, fail_under)}"
+        scores = [(_place(each), each.score) for each in found]
+        scores += [(printable(test.id), test.score) for test in told]
+        failed = [(place, score) for place, score in scores if score is None or score < fail_under]
+        for place, score in failed:
+            text = f"{place}: {_below(score, fail_under)}"
             click.secho(text, fg="red", err=out == STDOUT)
         if failed:
             raise SystemExit(1)
 
 
-def _below(suite: SuiteMutation, least: float) -> str:
-    if suite.score is None:
+def _below(score: float | None, least: float) -> str:
+    if score is None:
         return "no mutation score: there is no right answer to break"
-    return f"the mutation score {score_text(suite.score, [least])} is below {limit_text(least)}"
+    return f"the mutation score {score_text(score, [least])} is below {limit_text(least)}"
 
 
 def _place(suite: SuiteMutation, line: int | None = None) -> str:

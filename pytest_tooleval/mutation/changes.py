@@ -45,9 +45,12 @@ def _text_changes(value: str) -> Iterator[Change]:
     yield "wrong_value", _OTHER_TEXT
     yield "spelling", value.lower() if value.isupper() else value.upper()
     yield "spelling", f" {value} "
-    for step in (1, -1):
-        stepped = _LAST_NUMBER.sub(lambda found: _stepped(found[0], step), value)  # noqa: B023
-        yield "off_by_one", stepped
+    yield from (("off_by_one", near_text(value, step)) for step in (1, -1))
+
+
+def near_text(text: str, step: int = 1) -> str:
+    """Return the text with another last number, or as it is if it has none."""
+    return _LAST_NUMBER.sub(lambda found: _stepped(found[0], step), text)
 
 
 def _stepped(digits: str, step: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -120,10 +120,28 @@ class SuiteMutation(Struct, frozen=True, kw_only=True):
     cases: tuple[CaseMutation, ...]
 
 
+class TestMutation(Struct, frozen=True, kw_only=True):
+    """The wrong agents made from what the agent of a Python test did."""
+
+    __test__: ClassVar[bool] = False
+
+    id: Annotated[str, Meta(description="The node id of the test.")]
+    agents: Annotated[int, Meta(description="Wrong agents.")] = 0
+    accepted: Annotated[
+        tuple[str, ...], Meta(description="What those do with which the test passes.")
+    ] = ()
+    untried: Annotated[str, Meta(description="Why there are none, or empty.")] = ""
+
+    @property
+    def score(self) -> float | None:
+        return share_noticed(self.agents, len(self.accepted))
+
+
 class Mutations(Struct, frozen=True):
     """The document of `tooleval mutate --json`."""
 
     suites: tuple[SuiteMutation, ...]
+    tests: tuple[TestMutation, ...] = ()
     version: Literal[1] = 1
 
 

@@ -18,12 +18,13 @@ from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ModelError
 from ..python.case import PythonCase
 from ..python.question import Prompt, Setting, Words
-from ..python.run import Run
+from ..python.run import Run, Wait
 from ..python.test import Test
 from ..record.encoding import to_json
 from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..reports.junit import properties
 from ..reports.text import render_transcript
+from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
 from ..scoring.registry import ScorerRegistry
 from ..suite.resolved import planned_trials
@@ -34,6 +35,8 @@ from .settings import config_tables
 from .verdicts import excused
 
 MODEL_FIXTURE = "tooleval_model"
+# What makes the cases of a run in which nothing is asked, as `tooleval mutate` starts it.
+MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, Setting, Asker, Wait], PythonCase]]()
 _case_key = pytest.StashKey[PythonCase]()
 _runs_key = pytest.StashKey[int]()
 _fixtures_key = pytest.StashKey[dict[str, Any]]()
@@ -134,7 +137,12 @@ class PythonTests:
             functools.partial(self._plain_model, item),
             functools.partial(config_tables, self._config),
         )
-        case = PythonCase(setting, self._run.asker, self._queue.wait, fresh=runs > 0)
+        asker, wait = self._run.asker, self._queue.wait
+        make = self._config.stash.get(MAKE_CASE, None)
+        if make is not None:
+            case = make(item, setting, asker, wait)
+        else:
+            case = PythonCase(setting, asker, wait, fresh=runs > 0)
         item.stash[_case_key] = case
         return Tooleval(case)
 

@@ -109,8 +109,11 @@ class PythonCase:
         for each in numbers:
             self._talks[each] = self._asker.converse(found.job, each, fresh=self._fresh)
         talk = self._talks[number]
-        self._runs[number] = Run(found, talk, self._asker, self._wait)
+        self._runs[number] = self._run_of(found, talk)
         return talk
+
+    def _run_of(self, found: Question, talk: Talk) -> Run:
+        return Run(found, talk, self._asker, self._wait)
 
     def _heard(self, found: object) -> Run:
         __tracebackhide__ = True

@@ -1,0 +1,127 @@
+"""`tooleval mutate test_shop.py`: Python tests, run with wrong agents in a process of pytest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from ..errors import ToolevalError
+from ..mutation.results import TestMutation
+from ..mutation.wrong_agents import AGENTS, OUTCOMES, Tried, WrongAgent, agents_of, noticed
+from ..project.root import Project
+from ..record.encoding import to_json
+from ..record.results import CaseResult
+from ..record.transcript import Transcript
+from ..text import counted, printable
+from .history import place_from
+
+if TYPE_CHECKING:
+    from ..history import History
+
+_PLUGIN = "pytest_tooleval.plugin.python_mutants"
+_RUNS = 50  # the newest ones, in which an answer to each test is looked for
+_LONGEST_S = 600.0
+
+
+def mutate_tests(files: Sequence[Path]) -> list[TestMutation]:
+    """Run the tests of these files with wrong agents, made from the newest answers that passed.
+
+    Raises ToolevalError if pytest cannot run them.
+    """
+    project = Project.around()
+    paths = [_relative(file, project.root) for file in files]
+    answered = _answered(_history(project), paths)
+    missing = [path for path in paths if path not in {row.file for row in answered}]
+    if missing:
+        raise ToolevalError(
+            f"{missing[0]}: no run of this project has a test of it that passed; run pytest "
+            f"{missing[0]} first, whose answers are then broken without asking anyone"
+        )
+    agents = {row.nodeid: agents_of(each) for row in answered if (each := _passing(row)) is not None}
+    # Those of the fixture `tooleval_model`, which is a parameter.
+    models = dict.fromkeys(row.model for row in answered if row.model in row.nodeid.partition("[")[2])
+    tried = _tried(files, agents, [*models])
+    return [_mutation(id, each, tried.get(id, {})) for id, each in agents.items()]
+
+
+def _answered(history: History, paths: Sequence[str]) -> list[CaseResult]:
+    """The newest result of each test of these files that passed."""
+    found: dict[str, CaseResult] = {}
+    for run in history.runs(_RUNS):
+        rows = (row for row in history.short_cases(run.id) if row.file in paths)
+        for row in rows:
+            if row.outcome == "passed" and row.nodeid not in found:
+                found[row.nodeid] = history.case(run.id, row.nodeid)
+    return [*found.values()]
+
+
+def _passing(result: CaseResult) -> Transcript | None:
+    return next((trial.transcript for trial in result.trials if trial.passed), None)
+
+
+def _history(project: Project) -> History:
+    from ..history import History
+
+    return History(project.store, place_from(None, project))
+
+
+def _relative(file: Path, root: Path) -> str:
+    return Path(os.path.relpath(file.absolute(), root)).as_posix()
+
+
+def _tried(
+    files: Sequence[Path], agents: dict[str, list[WrongAgent]], models: Sequence[str]
+) -> dict[str, dict[int, Tried]]:
+    """What came of each agent, by the test's node id and the agent's number."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, out = Path(folder, "agents.json"), Path(folder, "outcomes.json")
+        given.write_bytes(to_json(agents))
+        command = [sys.executable, "-m", "pytest", *map(str, files), "-q", "-p", _PLUGIN]
+        command += ["-p", "no:cacheprovider", *(f"--tooleval-model={label}" for label in models)]
+        environment = {**os.environ, AGENTS: str(given), OUTCOMES: str(out)}
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, timeout=_LONGEST_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise ToolevalError(f"the tests took longer than {_LONGEST_S:.0f} s; name fewer") from None
+        if not out.exists():
+            text = printable("\n".join(filter(None, (done.stdout, done.stderr))), keep_newlines=True)
+            raise ToolevalError(f"pytest could not run the tests:\n{text.strip()}")
+        return msgspec.json.decode(out.read_bytes(), type=dict[str, dict[int, Tried]])
+
+
+def _mutation(id: str, agents: Sequence[WrongAgent], tried: dict[int, Tried]) -> TestMutation:
+    if 0 not in tried or not tried[0].passed:
+        why = tried[0].untried if 0 in tried else "it was not collected"
+        return TestMutation(id=id, untried=why or "it fails with the recorded answers, too")
+    every = [tried.get(n, Tried(False, untried="not run")) for n in range(len(agents))]
+    caught, accepted = noticed(agents, every)
+    return TestMutation(
+        id=id, agents=len(caught) + len(accepted), accepted=tuple(agent.what for agent in accepted)
+    )
+
+
+def test_lines(tests: Sequence[TestMutation]) -> Iterator[str]:
+    """The findings, with a line for each test that accepts wrong agents or was not tried."""
+    agents = sum(test.agents for test in tests)
+    accepted = sum(len(test.accepted) for test in tests)
+    files = dict.fromkeys(test.id.partition("::")[0] for test in tests)
+    told = f"{accepted} of {counted(agents, 'wrong agent')} accepted" if agents else "none tried"
+    color = "yellow" if accepted or not agents else "green"
+    yield f"{click.style(printable(', '.join(files)), bold=True)}: {click.style(told, fg=color)}"
+    for test in tests:
+        name = printable(test.id.partition("::")[2])
+        if test.untried:
+            yield f"  {name} was not tried: {printable(test.untried)}"
+        elif test.accepted:
+            yield f"  {name} accepts {len(test.accepted)} of {counted(test.agents, 'wrong agent')}:"
+            yield from (f"    {printable(what)}" for what in test.accepted)

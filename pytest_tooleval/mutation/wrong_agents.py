@@ -1,0 +1,142 @@
+"""The agent that a test has seen, broken as agents break things: the test should notice each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct, structs
+
+from ..record.transcript import Transcript
+from ..text import json_text
+from .changes import changes, near_text
+from .results import Call
+
+MOST = 24  # for each test
+# Variables for the process that tries them: the file of the agents by node id, and that of what came of
+# each, by node id and number.
+AGENTS, OUTCOMES = "TOOLEVAL_WRONG_AGENTS", "TOOLEVAL_WRONG_AGENTS_OUTCOMES"
+_DONE = "Done."
+# What the wrong agents differ in. Those of the last two kinds may be right, whatever they do.
+WrongKind = Literal["recorded", "idle", "claims", "lies", "left_out", "argument", "repeated", "order"]
+
+
+class AgentTurn(Struct, frozen=True):
+    """What an agent does when it is spoken to: calls, then a text."""
+
+    calls: tuple[Call, ...]
+    text: str
+
+
+class WrongAgent(Struct, frozen=True):
+    """What it does in each turn, and what is wrong with that, in words."""
+
+    kind: WrongKind
+    what: str
+    turns: tuple[AgentTurn, ...]
+
+
+class Tried(Struct, frozen=True):
+    """Whether an agent `passed` the test, and its world's last state, or why it was not tried."""
+
+    passed: bool
+    state: str | None = None
+    untried: str = ""
+
+
+def turns_of(transcript: Transcript) -> tuple[AgentTurn, ...]:
+    """What the agent did in each turn. Calls of agents that it used as tools are theirs."""
+    turns: list[AgentTurn] = []
+    for reply in transcript.replies:
+        if reply.inner:
+            continue
+        if not turns or reply.prompt:
+            turns.append(AgentTurn((), ""))
+        calls = (Call(call.name, dict(call.arguments or {})) for call in reply.calls)
+        turns[-1] = AgentTurn((*turns[-1].calls, *calls), reply.text or turns[-1].text)
+    return tuple(turns)
+
+
+def agents_of(transcript: Transcript) -> list[WrongAgent]:
+    """The agent of a transcript, and the wrong ones made from it, at most `MOST`."""
+    turns = turns_of(transcript)
+    found = [WrongAgent("recorded", "", turns)]
+    seen = [turns]
+    for agent in _wrong(turns):
+        if agent.turns not in seen and len(found) <= MOST:
+            seen.append(agent.turns)
+            found.append(agent)
+    return found
+
+
+def _wrong(turns: Sequence[AgentTurn]) -> Iterator[WrongAgent]:
+    calls = [call for turn in turns for call in turn.calls]
+    yield WrongAgent("idle", "does nothing", tuple(AgentTurn((), _DONE) for _ in turns))
+    if calls:
+        lies = tuple(structs.replace(turn, calls=()) for turn in turns)
+        yield WrongAgent("claims", "says the same, and does nothing", lies)
+    for number, turn in enumerate(turns):
+        if (lie := near_text(turn.text)) != turn.text:
+            said = structs.replace(turn, text=lie)
+            what = f"says {json_text(lie, 60)} instead of {json_text(turn.text, 60)}"
+            yield WrongAgent("lies", what, (*turns[:number], said, *turns[number + 1 :]))
+        for index, call in enumerate(turn.calls):
+            before, after = turn.calls[:index], turn.calls[index + 1 :]
+
+            def broken(
+                kind: WrongKind,
+                what: str,
+                *instead: Call,
+                at: int = number,
+                parts: Any = (before, after),
+            ) -> WrongAgent:
+                one = structs.replace(turns[at], calls=(*parts[0], *instead, *parts[1]))
+                return WrongAgent(kind, what, (*turns[:at], one, *turns[at + 1 :]))
+
+            yield broken("left_out", f"leaves out {call.name}")
+            yield broken("repeated", f"makes {call.name} twice", call, call)
+            for name, value in call.arguments.items():
+                other = _other(value, name, calls)
+                changed = Call(call.name, {**call.arguments, name: other})
+                what = f"{call.name}: {name} {json_text(other, 40)} instead of {json_text(value, 40)}"
+                yield broken("argument", what, changed)
+            if after and after[0] != call:
+                swapped = (*before, after[0], call, *after[1:])
+                one = structs.replace(turn, calls=swapped)
+                what = f"makes {after[0].name} before {call.name}"
+                yield WrongAgent("order", what, (*turns[:number], one, *turns[number + 1 :]))
+
+
+def _other(value: Any, name: str, calls: Sequence[Call]) -> Any:
+    """Another value for an argument: one of the same argument, a neighbour, or any."""
+    used = (call.arguments[name] for call in calls if name in call.arguments)
+    found = next((each for each in used if each != value and type(each) is type(value)), None)
+    if found is not None:
+        return found
+    made = [(kind, each) for kind, each in changes(value, {}) if each != value]
+    if isinstance(value, str) and near_text(value) != value:
+        return near_text(value)
+    return next((each for kind, each in made if kind == "wrong_value"), made[0][1])
+
+
+def noticed(
+    agents: Sequence[WrongAgent], tried: Sequence[Tried]
+) -> tuple[list[WrongAgent], list[WrongAgent]]:
+    """The wrong agents that a test noticed, and those that it accepts.
+
+    Where the recorded calls change the world's state, an agent that says the same and leads to the same
+    state is right. Where they do not, it may repeat and reorder them.
+    """
+    ends = {agent.kind: each.state for agent, each in zip(agents, tried, strict=True)}
+    recorded = ends["recorded"]
+    has_effect = recorded is not None and recorded != ends.get("idle")
+    caught: list[WrongAgent] = []
+    accepted: list[WrongAgent] = []
+    for agent, each in zip(agents[1:], tried[1:], strict=True):
+        says_so = agent.kind not in ("idle", "claims", "lies")
+        same = has_effect and each.state == recorded
+        harmless = not has_effect and agent.kind in ("repeated", "order")
+        if each.untried or (says_so and (same or harmless)):
+            continue
+        (accepted if each.passed else caught).append(agent)
+    return caught, accepted

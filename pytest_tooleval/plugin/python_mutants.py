@@ -1,0 +1,105 @@
+"""Runs Python tests with wrong agents, for `tooleval mutate`, which loads this plugin.
+
+Each agent is a parameter of its test, so that fixtures are made anew for each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ..mutation.wrong_agents import AGENTS, OUTCOMES, Tried, WrongAgent
+from ..python.mutant import MutantCase
+from ..python.question import Setting
+from ..python.run import Wait
+from ..record.encoding import to_json
+from ..run.asker import Asker
+from .python_tests import MAKE_CASE, may_ask
+
+_PARAMETER = "_tooleval_wrong_agent"
+_ID = "wrong-agent-"
+_IDS = re.compile(rf"-{_ID}(\d+)|{_ID}(\d+)-|\[{_ID}(\d+)\]")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    # The outcomes of all are gathered in one process, whatever the ini file says of xdist.
+    if hasattr(config.option, "numprocesses"):
+        config.option.numprocesses = 0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    text = Path(os.environ[AGENTS]).read_bytes()
+    agents = msgspec.json.decode(text, type=dict[str, list[WrongAgent]])
+    config.pluginmanager.register(_Mutants(config, agents), "tooleval-mutants")
+
+
+class _Mutants:
+    def __init__(self, config: pytest.Config, agents: dict[str, list[WrongAgent]]) -> None:
+        self._agents = agents
+        self._cases: dict[str, MutantCase] = {}
+        self._tried: dict[str, dict[int, Tried]] = {}
+        config.stash[MAKE_CASE] = self._made
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        base = metafunc.definition.nodeid
+        own = (agents for id, agents in self._agents.items() if id.partition("[")[0] == base)
+        most = max(map(len, own), default=0)
+        if most and "tooleval" in metafunc.fixturenames:
+            metafunc.fixturenames.append(_PARAMETER)
+            metafunc.parametrize(_PARAMETER, range(most), ids=[f"{_ID}{n}" for n in range(most)])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        kept = [item for item in items if self._agent_of(item) is not None]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+    def _agent_of(self, item: pytest.Item) -> WrongAgent | None:
+        id, number = _place(item)
+        agents = self._agents.get(id, []) if number is not None and may_ask(item) else []
+        return agents[number] if number is not None and number < len(agents) else None
+
+    def _made(self, item: pytest.Item, setting: Setting, asker: Asker, wait: Wait) -> MutantCase:
+        agent = self._agent_of(item)
+        assert agent is not None
+        case = self._cases[item.nodeid] = MutantCase(setting, asker, wait, agent)
+        return case
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        id, number = _place(item)
+        assert number is not None
+        tried = self._tried.setdefault(id, {})
+        if call.when == "call":
+            case = self._cases.get(item.nodeid)
+            tried[number] = (case and case.tried) or Tried(False, untried=_why(call, report))
+        elif call.excinfo is not None and number not in tried:
+            tried[number] = Tried(False, untried=_why(call, report))
+        return report
+
+    def pytest_sessionfinish(self) -> None:
+        Path(os.environ[OUTCOMES]).write_bytes(to_json(self._tried))
+
+
+def _place(item: pytest.Item) -> tuple[str, int | None]:
+    """The node id of the test itself, and the number of its agent."""
+    found = _IDS.search(item.nodeid)
+    number = None if found is None else next(int(each) for each in found.groups() if each)
+    return _IDS.sub("", item.nodeid, count=1), number
+
+
+def _why(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
+    if call.excinfo is None:
+        return "it asked nothing"
+    text = str(call.excinfo.value).partition("\n")[0]
+    return text or type(call.excinfo.value).__name__

@@ -1,0 +1,111 @@
+"""A test asked by an agent that does what a script says, to see whether the test notices."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..engine.models.spec import ModelSpec
+from ..errors import ConfigError
+from ..mutation.wrong_agents import AgentTurn, Tried, WrongAgent
+from ..record.results import CaseResult
+from ..record.transcript import Judged
+from ..run.asker import Asker, Talk
+from ..text import canonical
+from ..worlds.plain import state_of
+from .case import PythonCase
+from .question import Question, Setting
+from .run import Run, Wait
+
+
+class MutantCase(PythonCase):
+    """A test whose agent is scripted. It costs nothing, and leaves no result in the run.
+
+    `tried` is what came of it, once the test has ended.
+    """
+
+    def __init__(self, setting: Setting, asker: Asker, wait: Wait, agent: WrongAgent) -> None:
+        self.tried: Tried | None = None
+        self._turns = agent.turns
+        own = dataclasses.replace(
+            setting, cassette=None, most=1, trials=None, rule=None, plain_model=lambda: self._spec(False)
+        )
+        super().__init__(own, asker, wait, fresh=True)
+
+    def _spec(self, answers: bool) -> ModelSpec:
+        agent = _with_rounds(self._turns) if answers else _of_one_reply(self._turns)
+        return ModelSpec("scripted", callable="scripted:agent", function=agent, folder=Path())
+
+    def _begin(self, found: Question) -> Talk:
+        if found.case.user is not None:
+            raise ConfigError("a model plays the user")
+        model = self._spec(found.case.world is not None)
+        job = dataclasses.replace(found.job, model=model, cassette=None, judge=None)
+        return super()._begin(found._replace(job=job))
+
+    def _run_of(self, found: Question, talk: Talk) -> Run:
+        return _JudgedRun(found, talk, self._asker, self._wait)
+
+    def conclude(self) -> CaseResult:
+        result = super().conclude()
+        error = next((trial.error for trial in result.trials if trial.error), None)
+        self.tried = Tried(
+            result.outcome == "passed", self._state(), error.message if error is not None else ""
+        )
+        self.question = None  # it is no case of this run
+        return result
+
+    def _state(self) -> str | None:
+        run = self._runs[0]
+        if run.transcript is None or self._talks[0].dialogue.world is None:
+            return None
+        try:
+            world = run.world
+            objects = world if isinstance(world, tuple) else (world,)
+            return canonical([state_of(each) for each in objects])
+        except Exception:  # a world without a state
+            return None
+
+
+class _JudgedRun(Run):
+    """A run whose judge finds every rubric met, as only a model could tell."""
+
+    def _judging(self, rubric: str) -> concurrent.futures.Future[Judged]:
+        met: concurrent.futures.Future[Judged] = concurrent.futures.Future()
+        met.set_result(Judged(rubric, 0, True))
+        return met
+
+
+def _with_rounds(turns: Sequence[AgentTurn]) -> Callable[..., str]:
+    left = iter(turns)
+
+    def agent(messages: object, tools: object, call_tool: Callable[..., Any]) -> str:
+        turn = next(left, AgentTurn((), ""))
+        for call in turn.calls:
+            call_tool(call.name, call.arguments)
+        return turn.text
+
+    return agent
+
+
+def _of_one_reply(turns: Sequence[AgentTurn]) -> Callable[..., Mapping[str, Any]]:
+    left = iter(turns)
+
+    def agent(messages: object, tools: object) -> Mapping[str, Any]:
+        turn = next(left, AgentTurn((), ""))
+        calls = [
+            {
+                "id": f"call_{number}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+            }
+            for number, call in enumerate(turn.calls)
+        ]
+        message = {"role": "assistant", "content": turn.text or None}
+        return {**message, "tool_calls": calls} if calls else message
+
+    return agent

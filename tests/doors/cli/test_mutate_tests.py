@@ -1,0 +1,141 @@
+"""`tooleval mutate test_shop.py`, as a user runs it after pytest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+TESTS = """
+import pytest
+from pytest_tooleval import call
+
+
+class Shop:
+    def __init__(self):
+        self.refunded = 0
+
+    def refund(self, order: str, amount: int) -> str:
+        self.refunded += amount
+        return "done"
+
+
+def agent(messages, tools, call_tool):
+    with open("asked.log", "a") as log:
+        log.write("asked\\n")
+    if "A1" not in messages[-1]["content"]:
+        return "Which order?"
+    call_tool("refund", {"order": "A1", "amount": 40})
+    return "I refunded 40 euros."
+
+
+def test_all(tooleval):
+    run = tooleval("Refund A1", agent=agent, world=Shop)
+    assert run.calls == [call("refund", order="A1", amount=40)]
+    assert "40" in run.text
+
+
+@pytest.fixture
+def shop():
+    return Shop()
+
+
+def test_state(tooleval, shop):
+    tooleval("Refund A1", agent=agent, world=shop)
+    assert shop.refunded == 40
+
+
+class TestTurns:
+    @pytest.mark.parametrize("order", ["A1"])
+    def test_text(self, tooleval, order):
+        run = tooleval("My money!", agent=agent, world=Shop)
+        run.reply(order)
+        assert "40" in run.text
+
+
+async def test_later(tooleval):
+    run = await tooleval.arun("Refund A1", agent=agent, world=Shop)
+    assert run.judge is not None
+
+
+def test_weather(tooleval, tooleval_model):
+    def get_weather(city: str): ...
+    run = tooleval("Weather in Paris?", tools=[get_weather])
+    assert run.calls[0].name == "get_weather"
+
+
+def test_that_fails(tooleval):
+    assert tooleval("Refund A1", agent=agent, world=Shop).text == "No."
+
+
+def test_plain():
+    pass
+"""
+
+
+# That A2 is refunded does not show in this world.
+FOUND = """\
+test_shop.py: 10 of 23 wrong agents accepted
+  test_state accepts 1 of 5 wrong agents:
+    says "I refunded 41 euros." instead of "I refunded 40 euros."
+  TestTurns::test_text[A1] accepts 3 of 5 wrong agents:
+    says the same, and does nothing
+    makes refund twice
+    refund: amount 87 instead of 40
+"""
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "ignore", "-m", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "test_shop.py").write_text(TESTS, encoding="utf-8")
+    (folder / "test_new.py").write_text("def test_it(tooleval): ...\n", encoding="utf-8")
+    (folder / "pytest.ini").write_text(
+        "[pytest]\naddopts = -p asyncio -p xdist -n2\nasyncio_mode = auto\n", encoding="utf-8"
+    )
+    done = run("pytest", "test_shop.py", "--tooleval-model=builtin/lexical", folder=folder)
+    assert "6 passed" in done.stdout, done.stdout
+    return folder
+
+
+def test_it_names_the_tests_that_check_too_little(project: Path) -> None:
+    asked, runs = (project / "asked.log").read_text(), run("pytest_tooleval", "history", folder=project)
+    done = run("pytest_tooleval", "mutate", "test_shop.py", "--json=out.json", folder=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(FOUND)
+    scores = {test["id"]: test for test in json.loads((project / "out.json").read_text())["tests"]}
+    assert scores["test_shop.py::test_all"]["accepted"] == []
+    assert (
+        len(scores["test_shop.py::test_later"]["accepted"])
+        == scores["test_shop.py::test_later"]["agents"]
+    )
+    assert scores["test_shop.py::test_weather[builtin/lexical]"]["accepted"] == [
+        'get_weather: city "something else" instead of "Paris"'
+    ]
+    assert "test_shop.py::test_that_fails" not in scores
+    # Nobody was asked, and nothing was kept.
+    assert (project / "asked.log").read_text() == asked
+    assert run("pytest_tooleval", "history", folder=project).stdout == runs.stdout
+
+
+def test_a_limit_and_files_without_answers(project: Path) -> None:
+    done = run("pytest_tooleval", "mutate", "test_shop.py", "--fail-under=0.9", folder=project)
+    assert done.returncode == 1
+    assert "test_shop.py::test_state: the mutation score 0.80 is below 0.90" in done.stdout
+    assert "test_shop.py::test_all" not in done.stdout
+    done = run("pytest_tooleval", "mutate", "test_new.py", folder=project)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "Error: test_new.py: no run of this project has a test of it that passed"
+    )
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,105 @@
+"""The wrong agents made from a transcript, and which of them a test accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_tooleval.mutation.wrong_agents import (
+    MOST,
+    Tried,
+    WrongAgent,
+    WrongKind,
+    agents_of,
+    noticed,
+    turns_of,
+)
+from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.transcript import Reply, Transcript
+
+
+def reply(*calls: ToolCall, text: str = "", turn: bool = False, inner: bool = False) -> Reply:
+    prompt = ({"role": "user", "content": "and?"},) if turn else ()
+    message = {"role": "assistant", "content": text}
+    return Reply(message=message, calls=calls, prompt=prompt, inner=inner)
+
+
+LOOK = ToolCall("get_order", {"id": "A1"})
+REFUND = ToolCall("refund", {"order": "A1", "amount": 40})
+REFUNDED = Transcript((), (reply(LOOK), reply(REFUND), reply(text="I refunded 40 euros.")))
+TALK = Transcript((), (reply(text="Which?"), reply(LOOK, turn=True), reply(LOOK, inner=True)))
+
+
+def test_what_an_agent_did_in_each_turn() -> None:
+    asked, answered = turns_of(TALK)
+    assert (asked.calls, asked.text) == ((), "Which?")
+    assert [call.name for call in answered.calls] == ["get_order"]
+
+
+def test_an_agent_broken_as_agents_break() -> None:
+    assert [agent.what for agent in agents_of(REFUNDED)[1:]] == [
+        "does nothing",
+        "says the same, and does nothing",
+        'says "I refunded 41 euros." instead of "I refunded 40 euros."',
+        "leaves out get_order",
+        "makes get_order twice",
+        'get_order: id "A2" instead of "A1"',
+        "makes refund before get_order",
+        "leaves out refund",
+        "makes refund twice",
+        'refund: order "A2" instead of "A1"',
+        "refund: amount 87 instead of 40",
+    ]
+
+
+VALUES = (
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.lists(st.integers(), max_size=2)
+)
+CALLS = st.builds(
+    ToolCall, st.sampled_from("abc"), st.dictionaries(st.sampled_from("xyz"), VALUES, max_size=3)
+)
+
+
+@given(st.lists(st.tuples(st.lists(CALLS, max_size=3), st.text(max_size=5), st.booleans()), max_size=4))
+def test_each_wrong_agent_does_something_else(
+    replies: Sequence[tuple[Sequence[ToolCall], str, bool]],
+) -> None:
+    made = Transcript((), tuple(reply(*calls, text=text, turn=turn) for calls, text, turn in replies))
+    recorded, *wrong = agents_of(made)
+    assert recorded.turns == turns_of(made)
+    assert len(wrong) <= MOST
+    assert all(agent.turns != recorded.turns and agent.what for agent in wrong)
+    assert all(len(agent.turns) == len(recorded.turns) for agent in wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "recorded", "judged"),
+    [
+        ("argument", "refunded 40", "refunded 40", False),  # the same came of it
+        ("argument", "refunded 87", "refunded 40", True),
+        ("repeated", "refunded 80", "refunded 40", True),
+        ("repeated", "nothing", "nothing", False),  # where nothing has an effect
+        ("order", None, None, False),
+        ("left_out", "nothing", "nothing", True),
+        ("argument", None, None, True),
+        ("claims", "refunded 40", "refunded 40", True),
+        ("lies", "refunded 40", "refunded 40", True),
+    ],
+)
+def test_an_agent_that_does_the_same_is_not_wrong(
+    kind: WrongKind, state: str | None, recorded: str | None, *, judged: bool
+) -> None:
+    idle = "nothing" if recorded is not None else None
+    agents = [WrongAgent("recorded", "", ()), WrongAgent("idle", "", ()), WrongAgent(kind, "", ())]
+    tried = [Tried(True, recorded), Tried(False, idle), Tried(True, state)]
+    caught, accepted = noticed(agents, tried)
+    assert [agent.kind for agent in caught] == ["idle"]
+    assert [agent.kind for agent in accepted] == ([kind] if judged else [])
+
+
+def test_what_was_not_tried_does_not_count() -> None:
+    agents = [WrongAgent("recorded", "", ()), WrongAgent("idle", "", ())]
+    assert noticed(agents, [Tried(True), Tried(False, untried="no answer")]) == ([], [])
