@@ -240,6 +240,8 @@ def _data(
             raise ConfigError('user: the model that plays the user says the first words; ask ""')
     else:
         case["turns"] = [{"prompt": each} for each in _turns(prompt)]
+    # The assertions judge arguments, unless the test sets a threshold.
+    of_suite["thresholds"] = {"arguments_valid": None}
     return without_key_values(  # type: ignore[no-any-return]
         {"name": setting.test.path.stem, "tools": [*tools], **of_suite, "test_cases": [case]}
     )
