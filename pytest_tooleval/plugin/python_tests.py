@@ -19,7 +19,7 @@ from ..errors import ConfigError, ModelError
 from ..python.case import PythonCase
 from ..python.question import Prompt, Setting, Words
 from ..python.run import Run, Wait
-from ..python.test import Test
+from ..python.test import Sources, Test
 from ..record.encoding import to_json
 from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..reports.junit import properties
@@ -103,6 +103,7 @@ class PythonTests:
         # The number of tests in each file of which not all were selected.
         self._cases: dict[str, int] = {}
         self._unasked: set[str] = set()
+        self._sources = Sources()
 
     def found(self, metafunc: pytest.Metafunc) -> None:
         """Note a function that requests the fixture, whether or not the command line names it."""
@@ -160,6 +161,7 @@ class PythonTests:
             function=function,
             module=item.getparent(pytest.Module).obj,  # type: ignore[union-attr]
             fixtures=getattr(item, "funcargs", {}),
+            sources=self._sources,
             parameters=parameters,
             model=parameters.get(MODEL_FIXTURE),
             position=others.index(item.nodeid) if item.nodeid in others else 0,

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from ..agents.kinds import Kind, kind_of
 from ..engine.clients.callable_client import check_callable
 from ..engine.clients.shares import agents_clock
-from ..engine.models.modules import digest_of
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ModelError, error_text
 from .test import Test
@@ -121,7 +120,7 @@ class AgentOfTest:
             )
         except ValueError as error:
             raise ConfigError(f"agent: {error}") from None
-        digests = [digest_of(file) for file in (home.file, *identity)]
+        digests = [test.sources.digest(file) for file in (home.file, *identity)]
         if not home.stands:  # another test may pass another agent of this name
             digests.append(test.nodeid)
         spec = ModelSpec(

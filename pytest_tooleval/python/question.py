@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,6 @@ from ..suite.reading import read_suite
 from ..suite.resolved import resolve
 from ..text import near
 from ..worlds.world import WorldSpec
-from ..writing import code_of
 from .agents import AgentOfTest, sign_of
 from .calls import Call
 from .like import as_written
@@ -204,7 +204,7 @@ def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> Ca
         file=test.file,
         position=test.position,
         content=case.content,
-        suite_content=content_of_bytes(code_of(test.path)),
+        suite_content=test.sources.digest(test.path),
         suite_cases=test.cases,
         tools_content=ToolsContent(suite).of(case),
     )
@@ -272,13 +272,29 @@ def _read(data: dict[str, Any], test: Test, *, has_rounds: bool) -> tuple[Suite,
     must_call = not has_rounds and case.get("tool_choice") == "required"
     if must_call:
         data = {**data, "test_cases": [{**case, "tool_choice": "auto"}]}
-    suite, unreadable = read_suite(data)
-    findings = [*unreadable, *suite_errors(suite, lambda _: 0, None)]
+    suite, findings = read_suite(data)
+    # Mostly, only the prompt differs from test to test.
+    asked = json.dumps(_without_prompts(data), sort_keys=True, default=repr)
+    if findings or asked not in _sound:
+        findings += suite_errors(suite, lambda _: 0, None)
     if findings:
         raise ConfigError("\n".join(_named(each.loc, each.message) for each in findings))
+    _sound.add(asked)
     suite.note_places(test.path.parent, [test.line], ())
     (written,) = suite.test_cases
     return suite, written.model_copy(update={"tool_choice": "required"}) if must_call else written
+
+
+# Questions without mistakes, but for their prompts.
+_sound: set[str] = set()
+
+
+def _without_prompts(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A question with its prompts left out, where they are texts."""
+    (case,) = data["test_cases"]
+    prompts = [turn["prompt"] for turn in case.get("turns", ())]
+    plain = [(isinstance(each, str) and bool(each.strip())) or each for each in prompts]
+    return {**data, "test_cases": [{**case, "turns": plain}]}
 
 
 def _named(loc: Sequence[str | int], message: str) -> str:

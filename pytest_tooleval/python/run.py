@@ -122,7 +122,7 @@ class Run:
         # What the agent ran itself, instead of asking the world.
         ran = [each.call for made in made_in(replies) for each in made if each.ran and not each.by_suite]
         names = [tool.name for tool in self._case.tools]
-        objects = self._result(self._asker.runner.start(world.objects(ran, names)))
+        objects = world.made(ran) or self._result(self._asker.runner.start(world.objects(ran, names)))
         return objects[0] if len(objects) == 1 else objects
 
     def reply(self, text: str) -> None:

@@ -18,9 +18,21 @@ from ..writing import code_of
 _PLAIN = (str, int, float, bool, type(None))
 
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Sources:
+    """The files of a run's tests and agents, each read once."""
+
+    def __init__(self) -> None:
+        self.digest = cache(lambda path: content_of_bytes(code_of(path)))
+        self.functions = cache(lambda path: _functions(code_of(path)))
+
+
 @dataclass(frozen=True)
 class Test:
     """A test of a run. `fixtures` are the values of its arguments, and `parameters` those of its marks.
+
 
     `id` is its name without the parameter `tooleval_model`, if it has one. `cases` is the number of
     tests in its file that may ask, or 0 if all of them were selected.
@@ -36,6 +48,7 @@ class Test:
     function: Callable[..., Any]
     module: ModuleType
     fixtures: Mapping[str, object]
+    sources: Sources
     parameters: Mapping[str, object]
     model: str | None = None
     position: int = 0
@@ -48,7 +61,8 @@ class Test:
     @property
     def expectation(self) -> str:
         """A fingerprint of what the test expects: its function's syntax tree, and its parameters."""
-        code = _trees(self.path, code_of(self.path)).get(self._first_line, "")
+        node = self.sources.functions(self.path).get(self._first_line)
+        code = "" if node is None else _code_of(node)
         given = {name: _plain(value) for name, value in self.parameters.items()}
         return content_of_bytes(f"{code}\n{canonical(given)}".encode())
 
@@ -58,16 +72,23 @@ class Test:
         return found
 
 
-@cache
-def _trees(path: Path, code: bytes) -> Mapping[int, str]:
-    """The syntax tree of each function by its first line, without decorators and the docstring."""
-    trees = {}
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
-            trees[first] = "\n".join(map(ast.dump, (node.args, *body)))
-    return trees
+def _functions(code: bytes) -> Mapping[int, _Function]:
+    """The functions of a module and its classes by their first lines."""
+    found: dict[int, _Function] = {}
+    left: list[ast.AST] = [ast.parse(code)]
+    while left:
+        for node in ast.iter_child_nodes(left.pop()):
+            if isinstance(node, _Function):
+                found[min([node.lineno, *(each.lineno for each in node.decorator_list)])] = node
+            elif isinstance(node, ast.stmt):
+                left.append(node)
+    return found
+
+
+def _code_of(node: _Function) -> str:
+    """A function's syntax tree as code, without decorators, comments and the docstring."""
+    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    return "\n".join(map(ast.unparse, (node.args, *body)))
 
 
 def _plain(value: object) -> object:

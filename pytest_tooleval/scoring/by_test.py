@@ -10,4 +10,5 @@ from .assessment import Assessment
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     """Return what `kinds.assess` completes with what holds for cases of every kind."""
     calls = [(case, call) for reply in transcript.replies if not reply.inner for call in reply.calls]
-    return Assessment({}, calls, lambda _: "failed_assertion", lambda _: ())
+    turns = transcript.turns if case.kind == "conversation" else ()
+    return Assessment({}, calls, lambda _: "failed_assertion", lambda _: (), turns=turns)

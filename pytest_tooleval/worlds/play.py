@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import WorldError
 from ..record.calls import ToolCall
@@ -58,6 +58,20 @@ class Worker:
 
 # Workers whose worlds are closed, as starting a thread takes longer than most plays.
 _idle: list[Worker] = []
+
+
+def free_worker() -> Worker:
+    """A worker that does nothing else. Give it back with `leave`."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return Worker()
+
+
+def leave(worker: Worker, last: concurrent.futures.Future[Any]) -> None:
+    """Give a worker back once its last job is done, which may never be."""
+    last.add_done_callback(lambda _: _idle.append(worker))
+
 
 _Place = tuple[int, int]  # the turn and the call, from 0
 
@@ -151,10 +165,7 @@ def _answers(world: World, turn: Calls, indexes: Sequence[int]) -> list[str] | i
 
 def bounded(world: World, function: Callable[[], _T]) -> _T:
     """Run a function on a world in a thread of its own. Raises WorldError if it takes too long."""
-    try:
-        worker = _idle.pop()
-    except IndexError:
-        worker = Worker()
+    worker = free_worker()
     started = time.monotonic()
     future = worker.submit(function)
     try:
@@ -167,10 +178,7 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
     except WorldError as error:
         raise WorldError(world.with_printed(error)) from None
     finally:
-        if future.done():
-            _idle.append(worker)
-        else:
-            worker.close()
+        leave(worker, future)
 
 
 def look(spec: WorldSpec, function: Callable[[World], _T]) -> _T:

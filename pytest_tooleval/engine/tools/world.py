@@ -11,7 +11,7 @@ from ...errors import ModelError, WorldError
 from ...keys import PublicTexts
 from ...record.calls import ToolCall
 from ...record.transcript import Message
-from ...worlds.play import Worker, time_limit, too_slow
+from ...worlds.play import Worker, free_worker, leave, time_limit, too_slow
 from ...worlds.world import World, WorldSpec
 from ..exchange.tool_answers import ToolAnswer
 from .source import ToolSource
@@ -53,9 +53,14 @@ class WorldTools(ToolSource):
     async def _begun(self) -> Worker:
         """The world's thread, once the world has been made."""
         if self._worker is None:
-            self._worker = Worker()
+            self._worker = free_worker()
+        if not self._world.objects:
             await self._within(time_limit(made=False), self._worker, self._world.begin)
         return self._worker
+
+    def made(self, ran: Sequence[ToolCall]) -> tuple[object, ...]:
+        """The world's objects, if they are made and no calls that `ran` elsewhere are missing."""
+        return self._world.objects if len(ran) == self._played else ()
 
     async def objects(self, ran: Sequence[ToolCall], offered: Collection[str]) -> tuple[object, ...]:
         """The world's objects, after the calls that `ran` elsewhere, as in an agent's own loop.
@@ -90,5 +95,5 @@ class WorldTools(ToolSource):
     def close(self) -> None:
         self._closed = True
         if self._worker is not None:
-            self._worker.submit(self._world.close)
-            self._worker.close()
+            leave(self._worker, self._worker.submit(self._world.close))
+            self._worker = None
