@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ModelError
-from ..python.case import PythonCase
+from ..python.case import PythonCase, clean_reason
 from ..python.question import Prompt, Setting, Words
 from ..python.run import Run, Wait
 from ..python.test import Sources, Test
@@ -103,6 +103,8 @@ class PythonTests:
         # The number of tests in each file of which not all were selected.
         self._cases: dict[str, int] = {}
         self._unasked: set[str] = set()
+        # The test that runs, and its case.
+        self._running: tuple[str, PythonCase] | None = None
         self._sources = Sources()
 
     def found(self, metafunc: pytest.Metafunc) -> None:
@@ -145,6 +147,7 @@ class PythonTests:
         else:
             case = PythonCase(setting, asker, wait, fresh=runs > 0)
         item.stash[_case_key] = case
+        self._running = item.nodeid, case
         return Tooleval(case)
 
     def _test(self, item: pytest.Item) -> Test:
@@ -239,6 +242,16 @@ class PythonTests:
                 "@pytest.mark.tooleval(shared_fixtures=True)"
             )
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a subtest that failed: its exception does not leave the body."""
+        context: Any = getattr(report, "context", None)
+        if context is None or not report.failed or self._running is None:
+            return
+        nodeid, case = self._running
+        if report.nodeid == nodeid and not case.noted:
+            name = getattr(context, "msg", None) or "subtest"
+            case.noted = clean_reason(f"{name}: {reason_in(report)}")
+
     # The outermost, as plugins that rerun a test wrap this hook, too.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -256,6 +269,7 @@ class PythonTests:
         if case is not None:
             case.close()
             del item.stash[_case_key]
+            self._running = None
         if case is None or case.result is None:
             self._unasked.add(item.nodeid)
         else:  # it may be a rerun

@@ -186,4 +186,9 @@ def reason_of(raised: BaseException) -> str:
         text = error_text(raised).partition("\n")[0]
     else:  # of pytest.fail()
         text = str(raised).partition("\n")[0] or type(raised).__name__
+    return clean_reason(text)
+
+
+def clean_reason(text: str) -> str:
+    """A reason without keys, short and safe to show."""
     return printable(shorten(scrub(text, secret_values()), _LONGEST))
