@@ -285,7 +285,7 @@ def _judge_mean(
         verdict, text = _verdict(rule.needed, value, bounds, confidence)
         if verdict == "inconclusive":
             further = _further(rule, found, confidence or 0.95)
-    text += f", over {_how_many(rule, [case for case, _ in found], scored, total)}"
+    text += f", over {_how_many(rule, [case for case, _ in found], scored, max(total, len(cases)))}"
     text += _loud(verdict, scored)
     if few := sum(0 < len(case.trials) < rule.trials for case in scored):
         verdict = "failed"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .project import Project, call, right
+from .project import TIME_TOOL, WEATHER_TOOL, Project, call, comparable, raising, right, wrong
 
 APP = '''
 import json
@@ -697,3 +697,48 @@ def test_under_xdist(shop: Project) -> None:
     )
     shop.run_subprocess("-n2", REPORT, model=None).assert_outcomes(passed=4)
     assert len(shop.document()["cases"]) == 4
+
+
+def _asked_alike(shop: Project) -> tuple[str, str]:
+    """Ten cases as a suite and as Python tests: seven right, two wrong, one without an answer."""
+    made = [*(right(f"c{n}") for n in range(7)), wrong("c7"), wrong("c8"), raising("c9")]
+    cases = [{**each, "param_scoring": "case_sensitive"} for each in made]
+    shop.suite(*cases, file="alike.tooleval.json", name="test_alike")
+    tools = [WEATHER_TOOL, TIME_TOOL]
+    head = f"import my_agent\nfrom pytest_tooleval import call\n\nASKED = dict(tools={tools!r}, "
+    head += "agent=my_agent.answer, name='agent', tool_choice='required')\n"
+    bodies = [
+        f"""
+def test_{each["id"]}(tooleval):
+    run = tooleval({each["prompt"]!r}, **ASKED)
+    assert run.calls == [call("get_weather", city="Paris")]
+"""
+        for each in cases
+    ]
+    shop.write("test_alike.py", head + "".join(bodies))
+    return "alike.tooleval.json", "test_alike.py"
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--tooleval-fail-under=0.7"], ["--tooleval-fail-under=0.9", "-n2"]]
+)
+def test_ten_cases_are_judged_alike_as_json_and_as_python(shop: Project, options: list[str]) -> None:
+    found = []
+    for file in _asked_alike(shop):
+        result = shop.run_subprocess(file, REPORT, "--tooleval-report=out.md", *options)
+        document = shop.document()
+        (model,) = comparable(document["models"])
+        rows = {
+            row["case"].removeprefix("test_"): (row["outcome"], row["counted"], row["tolerated"])
+            for row in document["cases"]
+        }
+        outcomes = result.parseoutcomes()
+        # An assertion holds or not, where a suite's score may be between.
+        verdicts = [line.split("  0.78  ")[0] for line in result.outlines if line.startswith("agent ")]
+        headline = (shop.path / "out.md").read_text().splitlines()[:4]
+        figures = {name: model[name] for name in ("passed", "failed", "errors", "trials", "pass_rate")}
+        found.append(
+            (result.ret, outcomes, rows, figures, comparable(document["gates"]), verdicts, headline)
+        )
+    as_json, as_python = found
+    assert as_python == as_json
