@@ -239,6 +239,11 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         return Identity(self.suite, self.case, self.file, self.model, self.variant)
 
     @property
+    def is_python(self) -> bool:
+        """True for a Python test, whose file is no suite."""
+        return self.file.endswith(".py")
+
+    @property
     def passed(self) -> bool:
         return self.outcome == "passed"
 

@@ -273,6 +273,7 @@ def _judge_mean(
 ) -> _Found:
     confidence = confidence if rule.needed < 1 else None  # no interval reaches 1
     scored = [case for case in cases if case.outcome != "error"]
+    total += sum(case.is_python for case in cases)
     found = [(case, value) for case in scored if (value := value_of(case, rule.metric)) is not None]
     value = low = high = None
     verdict: Verdict = "failed"
@@ -285,7 +286,7 @@ def _judge_mean(
         verdict, text = _verdict(rule.needed, value, bounds, confidence)
         if verdict == "inconclusive":
             further = _further(rule, found, confidence or 0.95)
-    text += f", over {_how_many(rule, [case for case, _ in found], scored, max(total, len(cases)))}"
+    text += f", over {_how_many(rule, [case for case, _ in found], scored, total)}"
     text += _loud(verdict, scored)
     if few := sum(0 < len(case.trials) < rule.trials for case in scored):
         verdict = "failed"
