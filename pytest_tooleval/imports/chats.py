@@ -163,7 +163,7 @@ _READ = frozenset((
     "reference_tool_calls", "ground_truth", "target", "ideal", "rejected",
 ))  # fmt: skip
 
-_Said = list[_Item]  # the messages of an answer
+_Said = list[Message]  # the messages of an answer
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def conversations(record: Record, value: Any, system: Sequence[str] = _SYSTEM) -
     if is_chunk(value):
         raise UnusableError(_CHUNK)
     parts = list(request_parts(value))
-    messages = [_whole(item) for item in _messages(parts, system)]
+    messages = _messages(parts, system)
     given = _field(parts, *_TOOLS)
     is_known = any(key in part for part in parts for key in _TOOLS)
     made = Conversation(
@@ -232,12 +232,11 @@ def conversations(record: Record, value: Any, system: Sequence[str] = _SYSTEM) -
         return [_with_others(_described(made, value), value, messages)]
     if not found:
         raise UnusableError(_NO_ANSWER)
-    replies = [[_whole(item) for item in reply] for reply in found]
     first = len(messages)
-    every = [*messages, *(message for reply in replies for message in reply)]
+    every = [*messages, *(message for reply in found for message in reply)]
     return [
         _with_others(made._replace(messages=[*messages, *each], answers_from=first), value, every)
-        for each in replies
+        for each in found
     ]
 
 
@@ -291,7 +290,7 @@ def answers_in(conversation: Conversation) -> Iterator[RecordedAnswer | Problem]
     """The answers of a conversation, and the problems with others."""
     try:
         offered, choice = _tools(conversation)
-        messages = _chat(conversation.own_messages, "messages")
+        messages = chat_messages(conversation.own_messages)
     except UnusableError as error:
         yield replace(conversation.at, message=str(error))
         return
@@ -307,7 +306,7 @@ def expected_in(expected: Expected) -> RecordedAnswer:
     """The prompt and the calls of an expectation."""
     offered = None if expected.tools is None else offered_tools(list(expected.tools))
     known = _known(offered.tools if offered else ())
-    prompt = _prompt(_chat(list(expected.messages), "messages"), known)
+    prompt = _prompt(chat_messages(list(expected.messages)), known)
     _require_user(prompt)
     return RecordedAnswer(
         prompt, offered, "auto" if offered and offered.tools else None, list(expected.calls),
@@ -319,13 +318,13 @@ def draft_in(
     messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] | None, choice: str | None, why: str
 ) -> RecordedAnswer:
     """The last turn of a conversation as a draft, whose skip reason begins with `why`."""
-    items = _chat(list(messages), "messages")
-    start = max((n for n, item in enumerate(items, 1) if item.role == "user"), default=0)
+    said = chat_messages(list(messages))
+    start = max((n for n, each in enumerate(said, 1) if each["role"] == "user"), default=0)
     offered = None if tools is None else offered_tools(list(tools))
     known = _known(offered.tools if offered else ())
-    prompt = _prompt(items[:start], known)
+    prompt = _prompt(said[:start], known)
     _require_user(prompt)
-    replies = [_whole(item) for item in items[start:] if item.role == "assistant"]
+    replies = [each for each in said[start:] if each["role"] == "assistant"]
     every = (call for each in replies for call in read_calls(each, text_of(each), known).calls)
     made = own_calls(every, known.names)
     called = [f"{call.name}({_arguments_text(call)})" for call in made]
@@ -357,8 +356,8 @@ def _known(tools: Iterable[Mapping[str, Any]], choice: str | None = None) -> Kno
 
 
 def _answer(
-    before: Sequence[_Item],
-    reply: Sequence[_Item],
+    before: Sequence[Message],
+    reply: Sequence[Message],
     offered: Offered | None,
     choice: str | None,
     known: KnownTools,
@@ -366,54 +365,51 @@ def _answer(
     """An answer, as scoring reads it. UnusableError if a case cannot expect it."""
     if not reply:
         raise UnusableError(_NO_ANSWER)
-    messages = [_whole(_decoded(item)) for item in reply]
-    unread = [part for item in reply for part in _unread(item, known)]
-    calls = _calls(messages, [_whole(item) for item in before] if unread else (), known)
-    ended = next((item.finish_reason for item in reply if item.finish_reason in _CUT_OFF), None)
+    _decode(reply)
+    unread = [part for message in reply for part in _unread(message, known)]
+    calls = _calls(reply, before if unread else (), known)
+    ended = next((each for message in reply if (each := message.get("finish_reason")) in _CUT_OFF), None)
     if ended is not None:
         raise UnusableError(f"the answer is not complete: its finish_reason is {show(ended)}")
     prompt = _prompt(before, known)
     _require_user(prompt)
     kinds = tuple(map(kind_of, unread))
-    return RecordedAnswer(prompt, offered, choice, calls, kinds, said=messages)
+    return RecordedAnswer(prompt, offered, choice, calls, kinds, said=reply)
 
 
-def _prompt(items: Sequence[_Item], known: KnownTools) -> list[Message]:
+def _prompt(messages: Sequence[Message], known: KnownTools) -> list[Message]:
     """Messages as a model can be asked with them. UnusableError if a part of one is not known.
 
     Calls that the provider ran itself often have no answers, without which no model takes them.
     """
-    answered = {item.tool_call_id for item in items if item.role in ("tool", "function")}
+    answered = {message["tool_call_id"] for message in messages if message["role"] == "tool"}
     prompt = []
-    for item in items:
-        if unread := _unread(item, known):
+    for message in messages:
+        if unread := _unread(message, known):
             raise UnusableError(f"the prompt has {_named(unread[0])}")
-        calls = [call for call in item.calls if not call.hosted or call.id in answered]
-        if calls or item.content is not None or not item.calls:
-            prompt.append(_message(structs.replace(item, tool_calls=calls)))
+        calls = [
+            {name: value for name, value in call.items() if name not in _OF_CALLS}
+            for call in message.get("tool_calls", ())
+            if not call.get("hosted") or call["id"] in answered
+        ]
+        if calls or message["content"] is not None or "tool_calls" not in message:
+            fields = ("role", "content", "tool_call_id", "name")
+            own = {name: message[name] for name in fields if name in message}
+            prompt.append(own | ({"tool_calls": calls} if calls else {}))
     return prompt
 
 
-def _unread(item: _Item, known: KnownTools) -> list[dict[str, Any]]:
+def _unread(message: Message, known: KnownTools) -> list[dict[str, Any]]:
     """Its parts of unknown types, and the unknown fields that hold a call."""
     return [
         each
-        for each in item.unread
+        for each in message.get(UNREAD, ())
         if "type" in each or not may_be_call(each) or is_call_like(each, known)
     ]
 
 
 def _named(item: Any) -> str:
     return f"a part of the type {show(kind_of(item))}, which is not known here"
-
-
-def chat_messages(values: list[Any]) -> list[Message]:
-    """Chat messages, or what other APIs have in their place, with only the fields of the chat API.
-
-    Replies also keep their refusal and finish reason, the callers of calls, and the fields of
-    `engine.protocols`; answers of tools what became of the call. UnusableError if they cannot be read.
-    """
-    return [_whole(item) for item in _chat(values, "messages")]
 
 
 def _whole(item: _Item) -> Message:
@@ -424,8 +420,7 @@ def _whole(item: _Item) -> Message:
 
 def _extensions(item: _Item) -> Message:
     """What the chat API has no field for."""
-    fields = ("caller", "namespace", "hosted")
-    about = ({name: getattr(call, name) for name in fields} for call in item.calls)
+    about = ({name: getattr(call, name) for name in _OF_CALLS} for call in item.calls)
     known = ({name: value for name, value in each.items() if value} for each in about)
     calls = [_sent(call) | each for call, each in zip(item.calls, known, strict=True)]
     found = {"tool_calls": calls, **{name: getattr(item, name) for name in EXTENSIONS}}
@@ -467,7 +462,7 @@ def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
     return next(filter(None, found), None)
 
 
-def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list[_Item]:
+def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list[Message]:
     given = _field(parts, "messages")
     if given is None:
         inputs = (decoded(part.get("input")) for part in parts)
@@ -478,16 +473,15 @@ def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list
         raise UnusableError('no messages: expected "messages", a list of chat messages')
     if _field(parts, "previous_response_id", "conversation"):
         raise UnusableError("the earlier messages are stored by the provider, not in the record")
-    messages = _chat(given, "messages")
+    messages = chat_messages(given)
     if any(as_mapping(each).get("type") == "function_call_output" for each in given):
         # The Agents SDK keeps a run as items of the Responses API.
-        for item in messages:
-            if item.role == "tool":
-                said = status_by(OPENAI_AGENTS, text_of({"content": item.content}))
-                item.status = said or item.status
+        for message in messages:
+            if message["role"] == "tool" and (said := status_by(OPENAI_AGENTS, text_of(message))):
+                message["status"] = said
     text = _text_of(_field(parts, *system))
-    has_system = bool(messages) and messages[0].role == "system"
-    return messages if has_system or not text else [_Item("system", text), *messages]
+    has_system = bool(messages) and messages[0]["role"] == "system"
+    return messages if has_system or not text else [{"role": "system", "content": text}, *messages]
 
 
 def _text_of(value: Any) -> str:
@@ -498,8 +492,12 @@ def _text_of(value: Any) -> str:
     return as_text(value.get("text")) if isinstance(value, dict) else as_text(value)
 
 
-def _chat(values: list[Any], what: str) -> list[_Item]:
-    """Chat messages, or what other APIs have in their place, as chat messages."""
+def chat_messages(values: list[Any], what: str = "messages") -> list[Message]:
+    """Chat messages, or what other APIs have in their place, with only the fields of the chat API.
+
+    Replies also keep their refusal and finish reason, the callers of calls, and the fields of
+    `engine.protocols`; answers of tools what became of the call. UnusableError if they cannot be read.
+    """
     messages = typed(read_messages(values).messages, list[_Item], what)
     for item in messages:
         if item.role is None:
@@ -519,7 +517,7 @@ def _chat(values: list[Any], what: str) -> list[_Item]:
             last = call.id = call.id or f"call_{number}"
         # A message with the old role `function` answers the last call.
         message.tool_call_id = message.tool_call_id or last
-    return messages
+    return [_whole(item) for item in messages]
 
 
 def _is_same(function: _Function | None, other: _Function) -> bool:
@@ -551,6 +549,7 @@ def _message(item: _Item) -> Message:
 
 _CHAT_PARTS = ("image_url", "input_audio", "video_url", "file")
 _TEXT_PARTS = ("text", "input_text", "output_text")
+_OF_CALLS = ("caller", "namespace", "hosted")  # what the chat API has no field for
 
 
 def _is_known(part: dict[str, Any]) -> bool:
@@ -610,7 +609,7 @@ def _tools(conversation: Conversation) -> tuple[Offered | None, str | None]:
     return offered._replace(tools=tools), "auto" if mode == "auto" else "required"
 
 
-def _turns(messages: Sequence[_Item], first: int) -> Iterator[tuple[Sequence[_Item], _Said]]:
+def _turns(messages: Sequence[Message], first: int) -> Iterator[tuple[Sequence[Message], _Said]]:
     """Each message of the assistant from the first one on, with the messages before it.
 
     Messages with the weight 0 are left out (OpenAI's format for fine-tuning). What a provider answered
@@ -620,7 +619,7 @@ def _turns(messages: Sequence[_Item], first: int) -> Iterator[tuple[Sequence[_It
         yield messages[:first], list(messages[first:])
         return
     for index, message in enumerate(messages):
-        if message.role == "assistant" and message.weight != 0:
+        if message["role"] == "assistant" and message.get("weight") != 0:
             yield messages[:index], [message]
 
 
@@ -639,7 +638,7 @@ def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
     """Each answer in the value of an answer field; empty if there is none."""
     value = body_of(value)
     if isinstance(value, str):
-        return [[_Item("assistant", value)]] if value.strip() else []
+        return [[{"role": "assistant", "content": value}]] if value.strip() else []
     if isinstance(value, list):
         return _output(value)
     if not isinstance(value, dict):
@@ -667,16 +666,16 @@ def _chosen(choice: _Choice) -> _Said:
     found = _output([{**choice.message, "finish_reason": choice.finish_reason}])
     if not found:
         raise UnusableError(_NO_ANSWER)
-    last = found[0][-1]
-    last.finish_reason = last.finish_reason or choice.finish_reason  # which only messages of OpenAI keep
-    return found[0]
+    *before, last = found[0]
+    ended = choice.finish_reason  # which only messages of OpenAI keep
+    return [*before, {"finish_reason": ended, **last} if ended and last["role"] == "assistant" else last]
 
 
 def _output(items: list[Any]) -> list[_Said]:
     """The last answer in the items of a Responses output, or in a list of messages."""
     last = max((index for index, item in enumerate(items) if not _is_said(item)), default=-1)
-    answer = _chat(items[last + 1 :], "output")
-    return [answer] if any(message.role == "assistant" for message in answer) else []
+    answer = chat_messages(items[last + 1 :], "output")
+    return [answer] if any(message["role"] == "assistant" for message in answer) else []
 
 
 def _is_said(item: Any) -> bool:
@@ -708,12 +707,9 @@ def _calls(messages: Sequence[Message], before: Sequence[Message], offered: Know
     return found
 
 
-def _decoded(item: _Item) -> _Item:
-    """The message with the arguments of its calls as the model wrote them.
-
-    Some tools that write logs encode them twice.
-    """
-    for function in filter(None, (call.function for call in item.calls)):
-        with suppress(TypeError, ValueError):
-            function.arguments = msgspec.json.decode(function.arguments, type=str)
-    return item
+def _decode(messages: Iterable[Message]) -> None:
+    """Make the arguments of their calls what the model wrote. Some tools for logs encode them twice."""
+    calls = (call for message in messages for call in message.get("tool_calls", ()))
+    for function in (call["function"] for call in calls if "function" in call):
+        with suppress(ValueError):
+            function["arguments"] = msgspec.json.decode(function["arguments"], type=str)
