@@ -18,6 +18,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SUITE = re.findall(r"^```json.*?\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
 GUIDE = (ROOT / "docs/guides/python.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"^```python.*?\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+[SCORES] = (each for each in PYTHON if "score_calls(" in each)
+[SCORER] = (each for each in PYTHON if "register_scorers" in each)
 
 
 def test_it_opens_with_two_commands_that_need_no_key() -> None:
@@ -33,23 +35,16 @@ def test_mutating_the_suite_finds_what_the_docs_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docs = (ROOT / "docs/guides/mutation.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```text\n(.*?)^```", docs, re.MULTILINE | re.DOTALL)
+    shown = re.findall(r"^```text\n(.*?)^```", docs, re.MULTILINE | re.DOTALL)[0]
     monkeypatch.chdir(tmp_path)
     Path("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
 
     assert CliRunner().invoke(main, ["mutate", "."]).output == shown
 
 
-def test_the_python_tests_run(pytester: pytest.Pytester) -> None:
-    pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
-    _, _, sync = PYTHON[0].partition("\n\n\n")
-    pytester.makepyfile(test_it=sync)
-    pytester.runpytest("test_it.py").assert_outcomes(passed=1)
-
-
 def test_the_scorer_is_a_metric_that_can_have_a_threshold(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
-    pytester.makeconftest(PYTHON[2])
+    pytester.makeconftest(SCORER)
     result = pytester.runpytest(
         "-v", "--tooleval-model=builtin/lexical", "--tooleval-threshold=short_answers=1"
     )
@@ -62,7 +57,7 @@ def test_the_public_api_works_as_shown(
 ) -> None:
     tmp_path.joinpath("weather.tooleval.json").write_text(SUITE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    exec(PYTHON[1], {})
+    exec(SCORES, {})
     assert capsys.readouterr().out.startswith("False 0.6 ")
 
 
