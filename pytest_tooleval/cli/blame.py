@@ -64,10 +64,13 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     first = [f"--tooleval-variant={against}", *options]
     click.echo(_estimated([*paths, *first]))
     run = _run([*paths, *first])
-    root, rows = run.root, run.rows
+    root, rows = run.root, [row for row in run.rows if not row.is_python]
     broken, uncompared = broken_cases(rows, against), [*uncompared_lines(rows, against, revision)]
     for line in uncompared:
         click.echo(printable(line))
+    if python := len(run.rows) - len(rows):
+        tests = counted(python, "Python test")
+        click.echo(f"not blamed: {tests}, as only the tools and prompts of suites can be reverted")
     if not broken:
         other = " other" if uncompared else ""
         click.echo(f"no{other} case that passes as of {printable(revision)} fails today")

@@ -93,14 +93,15 @@ def agent(source: str, out: Path) -> None:
 @import_.command()
 @click.argument("source", metavar="RUN")
 @_out
-@click.option("--case", help="Draft only failed cases with this id.")
+@click.option("--case", help="Draft only cases with this id.")
 def draft(source: str, out: Path, case: str | None) -> None:
-    """Draft cases from failed cases of a run, or from transcripts.
+    """Draft cases from failed cases of a run, from Python tests, or from transcripts.
 
     RUN is a run in the project's history (latest, good, an id, ...), a JSON report, or a file or folder
-    of transcripts in any format of --tooleval-transcripts. Each failed case or transcript becomes a
-    draft with its prompt, its tools, and a comment that lists the calls that were made. A draft has no
-    expectation yet, so it is skipped until you add one and remove "skip".
+    of transcripts in any format of --tooleval-transcripts. Each failed case, each Python test that got
+    an answer, and each transcript becomes a draft with its prompt, its tools, and a comment that lists
+    the calls that were made. A draft has no expectation yet, so it is skipped until you add one and
+    remove "skip".
     """
     from ..imports.commands.draft import found_in
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Problem, SuiteError
-from ..record.calls import is_number
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
 from ..text import canonical, counted
@@ -19,6 +18,7 @@ from .conversation import Call, Conversation, Expected, Item, MadeSuite, ToolLis
 from .openai_tools import tool_definitions
 from .reading import read_files
 from .records import UnusableError, decoded
+from .seen_tools import tools_seen
 
 _UNRECORDED = (
     "the tools are not recorded: made {} of the calls; to have the real ones, add a file of tools"
@@ -115,7 +115,7 @@ def _answers(
     tools: Sequence[Any] | None = given
     if given is None and not has_tools:
         without = [each for each in held if each.tools is None]
-        tools = _tools_of(call for each in without for call in _calls_in(each))
+        tools = tools_seen(call for each in without for call in _calls_in(each))
     answers: list[RecordedAnswer | Problem] = []
     has_made = False
     for each in held:
@@ -143,41 +143,3 @@ def _calls_in(item: Conversation | Expected) -> Iterator[Call]:
             yield as_text(as_mapping(call["custom"]).get("name")), None
         elif not call.get("hosted"):
             yield as_text(function.get("name")), arguments if isinstance(arguments, dict) else {}
-
-
-def _tools_of(calls: Iterable[Call]) -> list[dict[str, Any]]:
-    """A tool for each name, with the parameters seen. Those of all its calls are required.
-
-    It is a custom tool if its calls have no arguments but a text.
-    """
-    seen: dict[str, list[Mapping[str, Any] | None]] = {}
-    for name, arguments in calls:
-        seen.setdefault(name, []).append(arguments)
-    return [_tool(name, every) for name, every in seen.items()]
-
-
-def _tool(name: str, found: list[Mapping[str, Any] | None]) -> dict[str, Any]:
-    every = [each for each in found if each is not None]
-    if not every:
-        return {"type": "custom", "custom": {"name": name}}
-    kinds: dict[str, dict[str, None]] = {}
-    for arguments in every:
-        for key, value in arguments.items():
-            kinds.setdefault(key, {})[_type(value)] = None
-    required = [key for key in kinds if all(key in arguments for arguments in every)]
-    schema: dict[str, Any] = {"type": "object", "properties": {}}
-    for key, seen in kinds.items():
-        types = [kind for kind in seen if kind != "integer" or "number" not in seen]
-        schema["properties"][key] = {"type": types[0] if len(types) == 1 else types}
-    if required:
-        schema["required"] = required
-    return {"type": "function", "function": {"name": name, "parameters": schema}}
-
-
-def _type(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "boolean"
-    if is_number(value):
-        return "integer" if isinstance(value, int) else "number"
-    kinds = {str: "string", list: "array"}
-    return next((kind for type, kind in kinds.items() if isinstance(value, type)), "object")

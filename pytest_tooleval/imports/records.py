@@ -16,6 +16,7 @@ import msgspec
 from ..errors import Problem, SuiteError, os_reason
 from ..explain import show
 from ..record.calls import is_nested_deeper
+from ..record.encoding import PYTHON
 from ..secrets import redacted
 from ..suite.source import MAX_DEPTH, decode_bytes
 
@@ -55,6 +56,8 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
     In JSON lines, a record is a line. Otherwise it is a member of the list in the file, or all of it.
     Raises SuiteError if the file as a whole cannot be read.
     """
+    if path.suffix == ".py":
+        raise SuiteError([Problem(str(path), 0, 0, "", PYTHON)])
     try:
         data = path.read_bytes()
     except OSError as error:

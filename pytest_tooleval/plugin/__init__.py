@@ -131,6 +131,8 @@ class _Results:
         self._config = config
         self._is_worker = process_of(config).is_worker
         self._problem = ""
+        # Of Python tests that run: their result if their worker dies.
+        self._if_it_dies: dict[str, str] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -144,6 +146,10 @@ class _Results:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
         if self._is_worker:  # it sends the report on unchanged
             return (yield)
+        if report.when == "setup":
+            self._if_it_dies[report.nodeid] = getattr(report, "tooleval_dies", "")
+        elif report.when == "teardown":
+            self._if_it_dies.pop(report.nodeid, None)
         result: str | None = getattr(report, "tooleval", None)
         if result:
             eval_session(self._config).run.add(result.encode())
@@ -163,6 +169,8 @@ class _Results:
 
             run = eval_session(self._config).run
             run.add(to_json(run.places.crashed(crashitem)))
+        elif result := self._if_it_dies.get(crashitem):
+            eval_session(self._config).run.add(result.encode())
 
 
 def eval_session(config: pytest.Config) -> EvalSession:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,7 +29,7 @@ from .garbage import leave_memory_at_exit, leave_out_what_is_there
 from .items import CaseItem, is_skipped
 from .no_model import missing_model, path_of_cases
 from .output import clean_sections
-from .processes import evaluates, queued, will_run
+from .processes import evaluates, may_ask, queued, will_run
 from .settings import USAGE_ERROR
 from .suites import SuiteWarnings, collected
 
@@ -112,12 +113,12 @@ class CaseSession(Observer):
 
     def _keep_shard(self, items: list[pytest.Item], shard: ShardNumber) -> Shard:
         """Deselect the cases of other shards. Other tests run in every shard."""
-        cases = {item.nodeid: item for item in _cases(items)}
+        cases = {item.nodeid: item for item in items if isinstance(item, CaseItem) or may_ask(item)}
         of_each = {nodeid: shard_of(nodeid, shard.of) for nodeid in sorted(cases)}
         others = [item for nodeid, item in cases.items() if of_each[nodeid] != shard.number]
         self.config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if of_each.get(item.nodeid, shard.number) == shard.number]
-        rows = [[id, cases[id].task.origin.content, number] for id, number in of_each.items()]
+        rows = [[id, _content_of(cases[id]), number] for id, number in of_each.items()]
         return Shard(
             number=shard.number,
             of=shard.of,
@@ -234,6 +235,16 @@ class CaseSession(Observer):
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.queue.drop(nodeid)
+
+
+@cache
+def _digest(path: Path) -> str:
+    return content_of_bytes(path.read_bytes())
+
+
+def _content_of(item: pytest.Item) -> str:
+    """The fingerprint of an item's file."""
+    return item.task.origin.content if isinstance(item, CaseItem) else _digest(item.path)
 
 
 def _cases(items: Iterable[pytest.Item]) -> list[CaseItem]:

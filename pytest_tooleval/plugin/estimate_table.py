@@ -11,6 +11,7 @@ from ..engine.trial import Job
 from ..record.events import Estimated
 from ..reports.planning import Design, design_lines, estimate_lines
 from ..run.eval_run import EvalRun
+from ..text import counted
 from .items import CaseItem, is_skipped
 
 
@@ -25,6 +26,10 @@ def show_estimate(config: pytest.Config, run: EvalRun, cases: Iterable[CaseItem]
         reporter.section("tool calling: estimate, nothing was asked", sep="=")
         for number, line in enumerate(estimate_lines(estimated)):
             reporter.write_line(line, bold=number == 0)
+        if more := run.known.may_ask:
+            reporter.write_line(
+                f"not estimated: {counted(more, 'Python test')}, as only a run knows the prompts"
+            )
         for line in _detectable(jobs) if run.settings.judging.baseline is not None else ():
             reporter.write_line(line)
 

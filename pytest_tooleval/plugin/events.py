@@ -33,6 +33,7 @@ from ..run.nodeids import is_case, split_nodeid
 from ..run.observers import Observer, Wait
 from ..secrets import scrub, secret_values
 from ..text import printable
+from .processes import may_ask
 
 _OPTION = "--tooleval-events"
 
@@ -50,6 +51,8 @@ class EventStream(Observer):
         self._file: BinaryIO | None = _open(config, self._given)
         self._session: pytest.Session | None = None
         self._is_collected = False
+        # Python tests that may ask; xdist's controller does not know them.
+        self._asking: set[str] = set()
         self._told = 0
         self._reason = ""
         self._problem = ""
@@ -88,6 +91,7 @@ class EventStream(Observer):
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._asking = {item.nodeid for item in session.items if may_ask(item)}
         self._collected([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)
@@ -99,14 +103,15 @@ class EventStream(Observer):
             return
         self._is_collected = True
         cases = [split_nodeid(nodeid) for nodeid in nodeids if is_case(nodeid)]
-        files = tuple(dict.fromkeys(case.file for case in cases))
+        asking = (nodeid for nodeid in nodeids if nodeid in self._asking)
+        files = tuple(dict.fromkeys(case.file for case in [*cases, *map(split_nodeid, asking)]))
         self._tell(Collected(files=files, cases=dict(Counter(case.model for case in cases))))
 
     def estimated(self, estimated: Estimated) -> None:
         self._tell(estimated)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        if is_case(nodeid):
+        if is_case(nodeid) or nodeid in self._asking:
             self._tell(CaseStarted(nodeid=nodeid))
 
     def case_done(self, case: KeptCase) -> None:

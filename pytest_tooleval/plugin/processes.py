@@ -83,3 +83,8 @@ def will_run(session: pytest.Session) -> bool:
     """True if pytest will run the session's tests: with collection errors, it usually does not."""
     failed = session.testsfailed and not session.config.option.continue_on_collection_errors
     return evaluates(session.config) and not failed
+
+
+def may_ask(item: pytest.Item) -> bool:
+    """True for a Python test that requests the fixture, and may so be a case."""
+    return "tooleval" in getattr(item, "fixturenames", ())

@@ -20,7 +20,8 @@ from ..python.question import Setting
 from ..python.run import Wait
 from ..record.encoding import to_json
 from ..run.asker import Asker
-from .python_tests import MAKE_CASE, may_ask
+from .processes import may_ask
+from .python_tests import MAKE_CASE
 
 _PARAMETER = "_tooleval_wrong_agent"
 _ID = "wrong-agent-"

@@ -31,6 +31,7 @@ from ..suite.resolved import planned_trials
 from ..text import counted, near, printable
 from .items import CaseFailure, reason_in
 from .no_model import no_model
+from .processes import may_ask
 from .settings import config_tables
 from .verdicts import excused
 
@@ -202,6 +203,9 @@ class PythonTests:
             if own and (left or not selected.issuperset(item.nodeid for item in own)):
                 self._cases[_file_of(own[0])] = len(own) + len(left)
         may = sum(map(may_ask, items))
+        if may and self._run.settings.asking.variants:
+            tests = counted(may, "Python test")
+            self._run.observers.warned(f"variants change cases of suites; {tests} will run unchanged")
         self._run.found = structs.replace(self._run.found, may_ask=may)
         return result
 
@@ -259,6 +263,8 @@ class PythonTests:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         case = item.stash.get(_case_key, None)
+        if case is not None and call.when == "setup" and self._run.process.is_worker:
+            report.tooleval_dies = to_json(case.crashed).decode()  # type: ignore[attr-defined]
         if case is not None and case.question is not None and call.when == "call":
             self._attach(item, case, report, call)
         if call.when == "teardown" and may_ask(item):
@@ -318,11 +324,6 @@ class PythonTests:
 
 def _file_of(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[0]
-
-
-def may_ask(item: object) -> bool:
-    """True if a test requests the fixture."""
-    return "tooleval" in getattr(item, "fixturenames", ()) and not hasattr(item, "task")
 
 
 def _told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:

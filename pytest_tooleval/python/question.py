@@ -243,7 +243,7 @@ def _data(
     # The assertions judge arguments, unless the test sets a threshold.
     of_suite["thresholds"] = {"arguments_valid": None}
     return without_key_values(  # type: ignore[no-any-return]
-        {"name": setting.test.path.stem, "tools": [*tools], **of_suite, "test_cases": [case]}
+        {"name": setting.test.suite, "tools": [*tools], **of_suite, "test_cases": [case]}
     )
 
 

@@ -59,6 +59,11 @@ class Test:
         return self.nodeid.partition("::")[0]
 
     @property
+    def suite(self) -> str:
+        """The name under which reports group the tests of its file."""
+        return self.path.stem
+
+    @property
     def expectation(self) -> str:
         """A fingerprint of what the test expects: its function's syntax tree, and its parameters."""
         node = self.sources.functions(self.path).get(self._first_line)

@@ -67,11 +67,17 @@ def without_surrogates(value: Any) -> Any:
     return value
 
 
+# Whoever names a file of Python tests wants more than its text.
+PYTHON = "a file of Python code, which is not read as data"
+
+
 def read_document(path: Path, type: type[_T]) -> _T:
     """Read a result document from a file, as a `Document` or a `RowsDocument`.
 
     Raises ToolevalError for any other file and any other version.
     """
+    if path.suffix == ".py":
+        raise ToolevalError(f"{path}: {PYTHON}; expected a JSON report")
     try:
         data = read_whole(path)
         version = msgspec.json.decode(data, type=_Version).version

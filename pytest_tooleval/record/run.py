@@ -114,6 +114,9 @@ class Shard(Struct, frozen=True, kw_only=True, gc=False):
         dict[str, Any], doc("The gates of the ini file, by option, which are judged over all shards.")
     ] = {}
     misnamed: Annotated[tuple[str, ...], doc("Transcripts that name a nonexistent case.")] = ()
+    unasked: Annotated[
+        int, doc("Python tests of this shard that asked nothing, so that they are no cases.", ge=0)
+    ] = 0
 
 
 class Run(Struct, frozen=True, kw_only=True, gc=False):

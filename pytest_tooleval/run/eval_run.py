@@ -176,7 +176,7 @@ class EvalRun:
             uncompared=self.book.verdict.uncompared,
             unapplied=known.unapplied,
             partial=ran_partly(kept.row for kept in self.book.cases.values()) or known.shard is not None,
-            shard=known.shard,
+            shard=known.shard and structs.replace(known.shard, unasked=known.unasked),
         )
 
     @cached_property

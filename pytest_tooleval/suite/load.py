@@ -13,12 +13,14 @@ from pydantic import ValidationError
 from ..errors import Problem, SuiteError, WorldError, os_reason
 from ..explain import describe
 from ..findings import Finding, Loc
+from ..record.encoding import PYTHON
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..secrets import keep_secret, key_variables
 from ..worlds.tools import tools_of
 from ..worlds.world import WorldSpec
 from ..writing import read_whole
 from .checks.errors import suite_errors
+from .discovery import SUITE_ENDING
 from .model import SEARCHED, Suite, without_key_values
 from .parametrize import expand
 from .reading import read_suite
@@ -139,6 +141,8 @@ def _readable_source(data: dict[str, Any]) -> ToolsFrom | None:
 
 
 def _read(path: str) -> bytes:
+    if path.endswith(".py"):
+        _refuse(path, f"{PYTHON}; expected a suite, *{SUITE_ENDING}")
     try:
         return read_whole(Path(path))
     except FileNotFoundError:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import Problem, SuiteError, ToolevalError
 from ...record.results import CaseResult
+from ...record.transcript import Transcript
 from ...text import shown
 from ..apply import Found
 from ..chats import RecordedAnswer, draft_in, usable
 from ..conversation import Conversation
 from ..records import read_records
+from ..seen_tools import tools_seen
 from ..transcripts import read_transcripts
 
 if TYPE_CHECKING:
@@ -32,13 +34,18 @@ def found_in(source: str, side_of: Callable[[str], Side], case: str | None) -> F
     side = side_of(source)
     if side.whole is None:
         raise ToolevalError(f"{source}: stored without transcripts, so the prompts are unknown")
-    failed = [each for each in side.whole() if each.outcome == "failed" and not each.variant]
+    failed = [each for each in side.whole() if _is_drafted(each)]
     chosen = [each for each in failed if case in (None, each.case)]
     if not chosen:
         ids = ", ".join(shown(each.case) for each in failed[:10])
         what = f"no failed case {shown(case)}; failed: {ids}" if case and failed else "no case failed"
         raise SuiteError([Problem(source, 0, 0, "", what)])
     return Found("drafts", answers=[_of_case(side, row) for row in chosen])
+
+
+def _is_drafted(row: CaseResult) -> bool:
+    """True for failed cases, and for Python tests with an answer, which no suite has yet."""
+    return not row.variant and (row.outcome == "failed" or (row.is_python and row.scored > 0))
 
 
 def _is_report(path: Path) -> bool:
@@ -56,15 +63,19 @@ def _of_transcript(run: Conversation) -> RecordedAnswer | Problem:
 
 def _of_case(side: Side, row: CaseResult) -> RecordedAnswer | Problem:
     at = Problem(row.file or side.name, row.line, 1, row.case, "")
-    wrong = next((trial for trial in row.trials if trial.failure and trial.transcript), None)
-    if wrong is None or (transcript := wrong.transcript) is None:
+    answered = [trial for trial in row.trials if trial.transcript]
+    shown_ones = [trial for trial in answered if trial.failure or row.outcome == "passed"]
+    trial = next(iter(shown_ones), None)
+    if trial is None or (transcript := trial.transcript) is None:
         return replace(at, message="there is no transcript of a failed trial")
     try:
-        tools = _tools_of(side, row)
+        tools = _seen_in(row, transcript) if row.is_python else _tools_of(side, row)
     except ToolevalError as error:
         return replace(at, message=f"its tools are unknown: {error}")
-    reason = shown(wrong.wrong or row.reason, _MOST_REASON)
-    why = f"{_OPEN}; {shown(row.case)} failed on {shown(row.model)}: {reason}"
+    why = f"{_OPEN}; {shown(row.case)} passed on {shown(row.model)}"
+    if row.outcome != "passed":
+        reason = shown(trial.wrong or row.reason, _MOST_REASON)
+        why = f"{_OPEN}; {shown(row.case)} failed on {shown(row.model)}: {reason}"
     choice = row.tool_choice if row.tool_choice in ("auto", "required", "none") else None
     return usable(at, lambda: draft_in(transcript.messages, tools, choice, why))
 
@@ -75,3 +86,10 @@ def _tools_of(side: Side, row: CaseResult) -> list[dict[str, Any]] | None:
     suite = side.suites(row.file)
     own = next((case.tools for case in suite.test_cases if case.id == row.case), None)
     return [tool.wire for tool in (suite.tools if own is None else own)] or None
+
+
+def _seen_in(row: CaseResult, transcript: Transcript) -> list[dict[str, Any]]:
+    """The tools of a Python test, with the parameters that its calls show."""
+    seen = tools_seen((call.name, call.arguments or {}) for call in transcript.calls)
+    made = {tool["function"]["name"]: tool for tool in seen}
+    return [made.get(name) or tools_seen([(name, {})])[0] for name in row.offered]

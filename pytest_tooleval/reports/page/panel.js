@@ -209,7 +209,8 @@ export class Panel {
     next.toggleAttribute("disabled", at < 0 || at === this.view.length - 1);
     const close = button("Close", () => this.close(), { title: "Close (Escape)", class: "close" });
     const place = row.file && isolated(row.line ? `${row.file}:${row.line}` : row.file);
-    const where = place && this.around.hrefOf ? link(this.around.hrefOf(row.file), place) : place;
+    const href = this.around.hrefOf?.(row.file);
+    const where = place && href ? link(href, place) : place;
     return [
       el("div", { class: "row" }, previous, next, close),
       el("h2", { id: "panel-title", tabindex: -1 }, isolated(row.case, "(no name)")),

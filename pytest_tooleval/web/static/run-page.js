@@ -60,7 +60,7 @@ class RunPage {
       },
       options: this.state.options,
       columns: this.project.columns,
-      hrefOf: suiteHash,
+      hrefOf: (/** @type {string} */ file) => (file.endsWith(".py") ? "" : suiteHash(file)),
       actions: (/** @type {Row} */ row, /** @type {number} */ trial) => this.actionsFor(row, trial),
       runHref: runHash,
       address,
@@ -78,6 +78,7 @@ class RunPage {
     for (const name of ["file", "model", "case"]) again.delete(name);
     for (const [name, value] of [["file", row.file], ["model", row.model], ["case", row.case]]) if (value) again.append(name, value);
     const editor = `vscode://file/${[...this.project.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
+    if (row.file.endsWith(".py")) return [link(editor, "Open in VS Code", { class: "button" }), el("small", { class: "muted" }, "A Python test: edit it in its file, and run it with pytest.")];
     const trial = row.trials[number];
     // Loads the JSON grammar, which is large.
     const take = async () => (await import("./accept.js")).accept(row, (await this.load(row)).trials[number]);

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from pytest_tooleval.cli import main
 
 from .project import TIME_TOOL, WEATHER_TOOL, Project, call, comparable, raising, right, wrong
 
@@ -742,3 +747,115 @@ def test_ten_cases_are_judged_alike_as_json_and_as_python(shop: Project, options
         )
     as_json, as_python = found
     assert as_python == as_json
+
+
+SIX = "".join(
+    f"""
+def test_{number}(tooleval):
+    run = tooleval("Where is A1?{" " * number}", agent={agent}, world=Shop)
+    assert run.calls == [call("get_order", id="A1")]
+"""
+    for number, agent in enumerate(["agent", "careless", "broken", "agent", "agent", "agent"])
+)
+ASKS_NOTHING = "\ndef test_plain(tooleval):\n    pass\n"
+
+
+def test_shards_are_joined(shop: Project) -> None:
+    """Python tests are shared out as cases are; one that asks nothing is none."""
+    shop.suite(right("a"), right("b"))
+    shop.write("test_it.py", HEAD + SIX + ASKS_NOTHING)
+    found = []
+    for number in (1, 2):
+        shop.run(f"--tooleval-shard={number}/2", f"--tooleval-report=s{number}.json")
+        document = shop.document(f"s{number}.json")
+        found += [row["case"] for row in document["cases"]]
+        assert document["run"]["shard"]["cases"] == 9
+    assert sorted(found) == sorted(["a", "b", *(f"test_{number}" for number in range(6))])
+    done = CliRunner().invoke(main, ["merge", "s1.json", "s2.json", "--report=all.json"])
+    assert "2 shards joined: FAILED: 2 results failed or without an answer" in done.output
+    assert len(shop.document("all.json")["cases"]) == 8
+
+
+def test_a_crashed_worker_leaves_an_error(shop: Project) -> None:
+    pytest.importorskip("xdist")
+    text = """
+def dies(messages, tools):
+    os._exit(3)
+
+def test_dies(tooleval):
+    tooleval("Hi", agent=dies)
+
+def test_plain():
+    os._exit(3)
+"""
+    shop.write("test_it.py", HEAD + text + SIX)
+    shop.run_subprocess("-n2", REPORT, model=None)
+    rows = shop.rows()
+    assert len(rows) == 7
+    died = rows["test_dies[(unknown)]"]
+    assert (died["outcome"], died["file"]) == ("error", "test_it.py")
+    assert died["reason"] == "the worker process died while it ran this test"
+
+
+def test_the_expectation_is_the_syntax_tree_of_the_function(shop: Project) -> None:
+    first = """
+@pytest.mark.parametrize("least", [1], ids=["few"])
+def test_it(tooleval, least):
+    run = tooleval("Where is A1?", agent=agent, world=Shop)
+    assert len(run.calls) >= least
+"""
+    run(shop, first)
+    same = first.replace("    assert", "    # a comment\n\n    assert").replace("def test", "\ndef test")
+    result = run(shop, same, "--tooleval-baseline=latest")
+    result.stdout.fnmatch_lines(["compared with latest (*): 1 case in both"])
+    for edited in (same.replace(">= least", "> least - 1"), same.replace("[1]", "[0]")):
+        run(shop, first)
+        result = run(shop, edited, "--tooleval-baseline=latest")
+        result.stdout.fnmatch_lines(["compared with latest *: 1 with another prompt or expectation"])
+
+
+def test_lf_runs_what_failed(shop: Project) -> None:
+    run(shop, SIX, "--tooleval-fail-under=0.9")
+    again = run(shop, SIX, "--lf", "--tooleval-fail-under=0.9", "-v")
+    again.stdout.fnmatch_lines(["*test_1 FAILED*", "*test_2 ERROR*"])
+    assert len(shop.document()["cases"]) == 2
+
+
+SENTENCES = {
+    "validate test_it.py": "a file of Python code, which is not read as data; expected a suite",
+    "tools test_it.py": "a file of Python code, which is not read as data",
+    "power test_it.py": "a file of Python code, which is not read as data; expected a JSON report",
+}
+
+
+def test_commands_that_read_suites_do_not_read_python(shop: Project) -> None:
+    shop.write("test_it.py", HEAD + SIX)
+    for command, sentence in SENTENCES.items():
+        done = CliRunner().invoke(main, command.split())
+        assert f"test_it.py: {sentence}" in done.output, command
+        assert done.exit_code
+
+
+def test_options_that_cannot_do_it_with_python_tests_say_so(shop: Project) -> None:
+    estimate = run(shop, SIX, "--tooleval-estimate", model="agent")
+    estimate.stdout.fnmatch_lines(["not estimated: 6 Python tests, as only a run knows the prompts"])
+    varied = run(shop, SIX, "--tooleval-variant=distractors:1", model="agent")
+    varied.stdout.fnmatch_lines(["*variants change cases of suites; 6 Python tests will run unchanged"])
+
+
+def test_a_run_s_python_tests_are_drafted_as_a_suite(shop: Project) -> None:
+    run(shop, SIX)
+    CliRunner().invoke(main, ["import", "draft", "latest", "--out=made.tooleval.json"])
+    suite = shop.document("made.tooleval.json")
+    assert [tool["function"]["name"] for tool in suite["tools"]] == ["get_order", "refund"]
+    assert len(suite["test_cases"]) == 5
+    assert suite["test_cases"][0]["$comment"] == 'called: get_order({"id": "A1"})'
+
+
+def test_events_name_python_tests(shop: Project) -> None:
+    run(shop, SIX, "--tooleval-events=events.jsonl")
+    events = [json.loads(line) for line in (shop.path / "events.jsonl").read_text().splitlines()]
+    kinds = Counter(event["event"] for event in events)
+    assert (kinds["case_started"], kinds["case_done"]) == (6, 6)
+    (collected,) = (event for event in events if event["event"] == "collected")
+    assert collected["files"] == ["test_it.py"]
