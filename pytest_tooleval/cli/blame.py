@@ -66,11 +66,8 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     run = _run([*paths, *first])
     root, rows = run.root, [row for row in run.rows if not row.is_python]
     broken, uncompared = broken_cases(rows, against), [*uncompared_lines(rows, against, revision)]
-    for line in uncompared:
+    for line in (*uncompared, *_python_lines(len(run.rows) - len(rows))):
         click.echo(printable(line))
-    if python := len(run.rows) - len(rows):
-        tests = counted(python, "Python test")
-        click.echo(f"not blamed: {tests}, as only the tools and prompts of suites can be reverted")
     if not broken:
         other = " other" if uncompared else ""
         click.echo(f"no{other} case that passes as of {printable(revision)} fails today")
@@ -97,6 +94,13 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
         rates |= {case: rates[case]._replace(undone=more[case].undone) for case in more}
     for line in blame_lines(rates):
         click.echo(printable(line))
+
+
+def _python_lines(tests: int) -> list[str]:
+    if not tests:
+        return []
+    text = f"not blamed: {counted(tests, 'Python test')}"
+    return [f"{text}, as only the tools and prompts of suites can be reverted"]
 
 
 def _require_model(arguments: Sequence[str]) -> None:
