@@ -12,6 +12,7 @@ from ..engine.clients.joined_streams import (
     joined_messages,
     joined_responses,
 )
+from ..record.calls import is_number
 from ..record.untrusted import as_mapping, as_text, objects_in
 from .records import UnusableError, decoded
 
@@ -25,6 +26,10 @@ ANSWER_KEYS = ("response", "response_body", "responseBody", "completion", "outpu
 # `string` is the body of an answer in a cassette of VCR.
 WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "string")
 MAX_DEPTH = 4
+_FAILED = 400  # the lowest status of HTTP that is an error
+# Gemini's finish reasons of answers that are complete, and the chat API's for others.
+_WHOLE = ("STOP", "FINISH_REASON_UNSPECIFIED", "", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
+_CUT_OFF = {"MAX_TOKENS": "length"}
 _CHUNKS = ("chat.completion.chunk", "text_completion.chunk")
 _OF_MESSAGES = ("message_start", "content_block_start", "content_block_delta", "message_delta")
 
@@ -45,6 +50,37 @@ def answer_parts(record: Any) -> Iterator[Mapping[str, Any]]:
     found = as_mapping(record)
     for key in (*ANSWER_KEYS, *WRAPPERS):
         yield from request_parts(found.get(key), (*ANSWER_KEYS, *WRAPPERS), 1)
+
+
+def has_failed(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer, or a record of one, has an HTTP status that is an error."""
+    status = next(
+        (answer[key] for key in ("status_code", "statusCode", "status") if key in answer), None
+    )
+    code = status.get("code") if isinstance(status, Mapping) else status
+    return is_number(code) and code >= _FAILED
+
+
+def choices_in(answer: Mapping[str, Any]) -> Any:
+    """The choices of the chat API, or Gemini's candidates as such; None if there are neither.
+
+    A candidate may stand alone, as may its content.
+    """
+    if isinstance(answer.get("choices"), list):
+        return answer["choices"]
+    if isinstance(answer.get("candidates"), list):
+        return [_choice(each) for each in objects_in(answer["candidates"])]
+    if isinstance(as_mapping(answer.get("content")).get("parts"), list):
+        return [_choice(answer)]
+    if isinstance(answer.get("parts"), list) and answer.get("role", "model") == "model":
+        return [_choice({"content": answer})]
+    return None
+
+
+def _choice(candidate: Mapping[str, Any]) -> dict[str, Any]:
+    reason = as_text(candidate.get("finishReason") or candidate.get("finish_reason"))
+    ended = None if reason in _WHOLE else _CUT_OFF.get(reason, "content_filter")
+    return {"message": {"role": "model", **as_mapping(candidate.get("content"))}, "finish_reason": ended}
 
 
 def body_of(value: Any) -> Any:

@@ -9,6 +9,7 @@ is dropped.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ from .bodies import (
     WRAPPERS,
     answer_parts,
     body_of,
+    choices_in,
+    has_failed,
     is_chunk,
     request_parts,
 )
@@ -45,7 +48,7 @@ from .conversation import NO_NAME, Call, Conversation, Expected, Item
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import Read, each_record
 from .openai_tools import Offered, offered_tools, typed
-from .records import Record, UnusableError, decoded
+from .records import Record, UnusableError, decoded, looks_like
 from .tool_dialects import tool_values
 
 Message = dict[str, Any]
@@ -57,6 +60,12 @@ OTHER_SYSTEM = ("system", "systemInstruction", "system_instruction")
 _CUT_OFF = ("length", "content_filter", "max_tokens", "incomplete")
 _CHUNK = "a chunk of a stream, without its request"
 _NO_ANSWER = "no answer is recorded"
+_ERROR = "the answer is an error from the provider"
+# How Python shows the answers of libraries, which is no text of a model.
+_REPR = re.compile(
+    r"(?:response:\s*)?(?:GenerateContentResponse|\w*ChatCompletion|ModelResponse|AIMessage)\("
+    r"|(?:Message|Response)\(id='(?:msg|resp)_"
+)
 _NOTHING_TO_TEST = "the request offers no tools or forbids calls, so there is nothing to test"
 
 
@@ -156,11 +165,12 @@ class _ToolChoice(Struct):
 
 # The fields of records, answers and choices that are read, or have what a person expects.
 _READ = frozenset((
-    *REQUEST_KEYS, *ANSWER_KEYS, *WRAPPERS, *_TOOLS, *OTHER_SYSTEM, "messages", "choices", "content",
-    "delta", "logprobs", "tool_choice", "toolChoice", "function_call", "expected", "expected_tool",
-    "expected_tools", "expected_tool_calls", "expected_calls", "expected_output", "expected_outputs",
-    "reference", "references", "reference_output", "reference_outputs", "reference_trajectory",
-    "reference_tool_calls", "ground_truth", "target", "ideal", "rejected",
+    *REQUEST_KEYS, *ANSWER_KEYS, *WRAPPERS, *_TOOLS, *OTHER_SYSTEM, "messages", "conversations",
+    "conversation", "contents", "prompt", "chosen", "values", "choices", "candidates", "content",
+    "delta", "logprobs", "tool_choice", "toolChoice", "toolConfig", "function_call", "expected",
+    "expected_tool", "expected_tools", "expected_tool_calls", "expected_calls", "expected_output",
+    "expected_outputs", "reference", "references", "reference_output", "reference_outputs",
+    "reference_trajectory", "reference_tool_calls", "ground_truth", "target", "ideal", "rejected",
 ))  # fmt: skip
 
 _Said = list[Message]  # the messages of an answer
@@ -206,11 +216,13 @@ def usable(at: Problem, make: Callable[[], RecordedAnswer]) -> RecordedAnswer | 
     return replace(answer, at=at)
 
 
-def conversations(record: Record, value: Any, system: Sequence[str] = _SYSTEM) -> list[Conversation]:
+def conversations(
+    record: Record, value: Any, system: Sequence[str] = _SYSTEM, source: Any = None
+) -> list[Conversation]:
     """The conversations in a value made of a record: one for each of several answers.
 
-    `system` are the fields of a system prompt beside the messages. UnusableError if there is no
-    conversation, or if it cannot be read.
+    `system` are the fields of a system prompt beside the messages. The value may be converted from a
+    `source` with more fields. UnusableError if there is no conversation, or if it cannot be read.
     """
     if not isinstance(value, dict):
         raise UnusableError(f"expected an object with messages and an answer, got {describe(value)}")
@@ -227,31 +239,36 @@ def conversations(record: Record, value: Any, system: Sequence[str] = _SYSTEM) -
         tools=tool_values(given) if given is not None else [] if is_known else None,
         choice=_field(parts, "tool_choice", "function_call", "toolChoice"),
     )
+    around = [as_mapping(source), value, *answer_parts(value)]
     found = _replies(value)
     if found is None:
-        return [_with_others(_described(made, value), value, messages)]
+        return [_with_others(_described(made, value), around, messages)]
     if not found:
         raise UnusableError(_NO_ANSWER)
     first = len(messages)
     every = [*messages, *(message for reply in found for message in reply)]
     return [
-        _with_others(made._replace(messages=[*messages, *each], answers_from=first), value, every)
+        _with_others(made._replace(messages=[*messages, *each], answers_from=first), around, every)
         for each in found
     ]
 
 
 def _with_others(
-    conversation: Conversation, record: Mapping[str, Any], known: Sequence[Message]
+    conversation: Conversation, parts: Sequence[Mapping[str, Any]], known: Sequence[Message]
 ) -> Conversation:
-    """The conversation with what stands around it and may be a call that is not in it."""
-    answers = [record, *answer_parts(record)]
-    choices = [each for part in answers for each in objects_in(part.get("choices"))]
-    around = [unknown_calls(_others_in(part), known) for part in (*answers, *choices)]
-    unread = [field for fields in around for field in fields]
-    *before, last = conversation.messages
-    if not unread or last["role"] != "assistant":
-        return conversation
-    return conversation._replace(messages=[*before, {**last, UNREAD: [*last.get(UNREAD, ()), *unread]}])
+    """The conversation with what stands around it, in these parts, and may be a call not in it."""
+    choices = [
+        each for part in parts for key in ("choices", "candidates") for each in objects_in(part.get(key))
+    ]
+    unread: list[dict[str, Any]] = []
+    for part in (*parts, *choices):
+        unread += (each for each in unknown_calls(_others_in(part), known) if each not in unread)
+    messages = [*conversation.messages]
+    place = next((n for n in reversed(range(len(messages))) if messages[n]["role"] == "assistant"), None)
+    if unread and place is not None:
+        reply = messages[place]
+        messages[place] = {**reply, UNREAD: [*reply.get(UNREAD, ()), *unread]}
+    return conversation._replace(messages=messages)
 
 
 def _others_in(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,7 +282,8 @@ def conversation_reader(
 
     def read(record: Record) -> Iterator[Item]:
         value = record.value
-        yield from conversations(record, convert(value) if isinstance(value, dict) else value, system)
+        made = convert(value) if isinstance(value, dict) else value
+        yield from conversations(record, made, system, value)
 
     return each_record(read)
 
@@ -625,30 +643,40 @@ def _turns(messages: Sequence[Message], first: int) -> Iterator[tuple[Sequence[M
 
 def _replies(record: Mapping[str, Any]) -> list[_Said] | None:
     """Each answer in a record; None if the record is a conversation."""
-    if "choices" in record or record.get("object") == "response":
+    if {"choices", "candidates"} & {*record} or record.get("object") == "response":
         return _replies_in(record)
     values = [record[key] for key in ANSWER_KEYS if key in record]
     if not values:
         inner = decoded(record.get("body"))  # langfuse's events
         return _replies(inner) if isinstance(inner, dict) else None
-    return next(filter(None, map(_replies_in, values)), [])
+    if has_failed(record):
+        raise UnusableError(_ERROR)
+    found = next(filter(None, map(_replies_in, values)), [])
+    unknown = next(filter(None, values), None)
+    if not found and unknown is not None:
+        what = looks_like(body_of(unknown))
+        raise UnusableError(f"the answer is of a kind that is not known here: {what}")
+    return found
 
 
 def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
     """Each answer in the value of an answer field; empty if there is none."""
     value = body_of(value)
     if isinstance(value, str):
+        if _REPR.match(value):
+            raise UnusableError("the answer is what Python prints of an object, which is not read")
         return [[{"role": "assistant", "content": value}]] if value.strip() else []
     if isinstance(value, list):
         return _output(value)
     if not isinstance(value, dict):
         return []
-    if isinstance(value.get("choices"), list):
-        return [_chosen(choice) for choice in typed(value["choices"], list[_Choice], "choices")]
+    if value.get("error") or has_failed(value):
+        raise UnusableError(_ERROR)
+    choices = choices_in(value)
+    if choices is not None:
+        return [_chosen(choice) for choice in typed(choices, list[_Choice], "choices")]
     if value.get("role") == "assistant":
         return _output([value])
-    if value.get("error"):
-        raise UnusableError("the answer is an error from the provider")
     if value.get("object") == "response" and isinstance(value.get("output"), list):
         status = value.get("status", "completed")
         if status not in ("completed", "complete"):

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ConfigError, Problem, SuiteError
-from ..explain import describe
 from ..record.untrusted import as_mapping
 from ..suite.discovery import SUITE_ENDING
-from ..text import counted, near, shown
+from ..text import counted, near
 from .conversation import Item
 from .format import Clean, Format, Source
 from .formats import all_formats
 from .formats.inspect_logs import read_archive
 from .formats.langchain import fields_of
 from .formats.skills import SKILL_FILE, skill_files
-from .records import Record, UnusableError, read_records, read_yaml
+from .records import Record, UnusableError, looks_like, read_records, read_yaml
 
 _ENDINGS = (".json", ".jsonl", ".eval")
 _YAML = (".yaml", ".yml")  # not searched for in folders, where most are something else
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records
-_SHOWN = 8  # keys
 _SUITE = "it is a suite already, which pytest runs; there is nothing to import"
 _LISTS = ("data", "batch", "observations", "runs", "interactions")
 _OF_RECORDS = {"messages", "choices", "input", "request"}  # what has one of these is a record
@@ -168,12 +166,3 @@ def _unclear(source: Source, found: Sequence[str]) -> Problem:
         what = looks_like(source.records[0].value)
         message = f"{what}, of no known format; the known ones: {', '.join(all_formats())}"
     return source.records[0].problem(message)
-
-
-def looks_like(value: Any) -> str:
-    """`an object with the keys a, b`."""
-    if not isinstance(value, Mapping) or not value:
-        return describe(value)
-    keys = [shown(key, 40) for key in value]
-    more = ", ..." if len(keys) > _SHOWN else ""
-    return f"an object with the keys {', '.join(keys[:_SHOWN])}{more}"

@@ -6,6 +6,7 @@ import codecs
 import json
 import re
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +15,18 @@ from typing import Any
 import msgspec
 
 from ..errors import Problem, SuiteError, os_reason
-from ..explain import show
+from ..explain import describe, show
 from ..record.calls import is_nested_deeper
 from ..record.encoding import PYTHON
 from ..secrets import redacted
 from ..suite.source import MAX_DEPTH, decode_bytes
+from ..text import shown
 
 # A suite, whose depth is limited, adds some levels around a record.
 _DEEPEST = MAX_DEPTH - 10
 _GZIP = b"\x1f\x8b"
 _MOST_BYTES = 64 << 20  # of a body
+_SHOWN_KEYS = 8
 _JSON = (".json", ".jsonl", ".ndjson")
 _BETWEEN = re.compile(r"[\s,]*")
 _DECODE = json.JSONDecoder().raw_decode
@@ -117,6 +120,15 @@ def decoded(value: Any) -> Any:
             return value
         return value if is_nested_deeper(found, MAX_DEPTH) else found
     return value
+
+
+def looks_like(value: Any) -> str:
+    """`an object with the keys a, b`."""
+    if not isinstance(value, Mapping) or not value:
+        return describe(value)
+    keys = [shown(key, 40) for key in value]
+    more = ", ..." if len(keys) > _SHOWN_KEYS else ""
+    return f"an object with the keys {', '.join(keys[:_SHOWN_KEYS])}{more}"
 
 
 def objects_of(values: Any, what: str) -> list[dict[str, Any]]:

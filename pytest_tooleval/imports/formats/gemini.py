@@ -11,8 +11,6 @@ from ..chats import OTHER_SYSTEM, conversation_reader
 from ..format import Format
 
 _CHOICES = {"ANY": "required", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}
-_CUT_OFF = {"MAX_TOKENS": "length"}
-_TOLD = ("STOP", "FINISH_REASON_UNSPECIFIED", "", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
 
 
 def _request(value: Any) -> Mapping[str, Any] | None:
@@ -20,14 +18,11 @@ def _request(value: Any) -> Mapping[str, Any] | None:
     return next((each for each in parts if isinstance(each.get("contents"), list)), None)
 
 
-def _answer(value: Any) -> Mapping[str, Any] | None:
-    parts = (as_mapping(value), *answer_parts(value))
-    return next((each for each in parts if isinstance(each.get("candidates"), list)), None)
-
-
 def _holds(value: Any) -> bool:
-    request = _request(value)
-    return request is not None or _answer(value) is not None or _is_messages(value)
+    if _request(value) is not None or _is_messages(value):
+        return True
+    parts = (as_mapping(value), *answer_parts(value))
+    return any(isinstance(each.get("candidates"), list) for each in parts)
 
 
 def _is_messages(value: Any) -> bool:
@@ -38,11 +33,13 @@ def _is_messages(value: Any) -> bool:
 
 
 def _convert(value: Any) -> Any:
-    request, answer = _request(value), _answer(value)
+    request = _request(value)
     if request is None:
         return value
     config = as_mapping(request.get("config") or request.get("generationConfig"))
-    made = {**config, **request, "messages": [_message(each) for each in request["contents"]]}
+    messages = [_message(each) for each in request["contents"]]
+    made = {**value, **config, **request, "messages": messages}
+    del made["contents"]
     mode = as_mapping(made.get("toolConfig") or made.get("tool_config"))
     calling = as_mapping(mode.get("functionCallingConfig") or mode.get("function_calling_config"))
     choice = _CHOICES.get(as_text(calling.get("mode")).upper())
@@ -50,8 +47,6 @@ def _convert(value: Any) -> Any:
     made["tool_choice"] = choice
     if names and choice == "required":
         made["tool_choice"] = {"mode": "required", "tools": [{"name": name} for name in names]}
-    if answer is not None:
-        made["response"] = {"choices": [_choice(each) for each in objects_in(answer["candidates"])]}
     return made
 
 
@@ -61,15 +56,9 @@ def _message(content: Any) -> Any:
     return {"role": "user", **content} if isinstance(content, dict) else content
 
 
-def _choice(candidate: dict[str, Any]) -> dict[str, Any]:
-    reason = as_text(candidate.get("finishReason") or candidate.get("finish_reason"))
-    ended = None if reason in _TOLD else _CUT_OFF.get(reason, "content_filter")
-    return {"message": {"role": "model", **as_mapping(candidate.get("content"))}, "finish_reason": ended}
-
-
 FORMAT = Format(
     title="Gemini messages",
-    recognised="`contents`, with `candidates` as the answer",
+    recognised="`contents`, with `candidates`, one of them, or its content as the answer",
     calls="of each answer",
     holds=_holds,
     read=conversation_reader(_convert, system=OTHER_SYSTEM),

@@ -373,13 +373,90 @@ def test_bodies_of_cassettes_may_be_bytes(tmp_path: Path, encode: Callable[[Any]
         f"interactions:\n- request:\n    body: {json.dumps(json.dumps(exchange['request']))}\n"
         f"  response:\n    body:\n      string: !!binary {body}\n"
     )
-    found, (line,) = found_in([tmp_path / "test.yaml"], None, has_tools=False)
-    assert line.endswith("1 record as Gemini messages")
     if is_text:
-        assert [calls(case) for case in apply(found, "s").suite["test_cases"]] == [[OSLO]]
+        assert calls_in(tmp_path / "test.yaml") == [[OSLO]]
     else:
-        with pytest.raises(SuiteError, match="no answer is recorded"):
-            apply(found, "s")
+        with pytest.raises(SuiteError, match="not known here: an object with the keys body"):
+            found_in([tmp_path / "test.yaml"], None, has_tools=False)
+
+
+USE = {"name": "get_weather", "args": {"city": "Paris"}}
+CONTENT = {"role": "model", "parts": [{"functionCall": USE}]}
+CANDIDATE = {"content": CONTENT, "finishReason": "STOP"}
+UNKNOWN = "the answer is of a kind that is not known here"
+FAILED = "the answer is an error from the provider"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"response": {"candidates": [CANDIDATE]}}, [PARIS]),
+        ({"candidates": [CANDIDATE]}, [PARIS]),
+        ({"response": CANDIDATE}, [PARIS]),
+        ({"response": json.dumps(CANDIDATE)}, [PARIS]),
+        ({"response": CONTENT}, [PARIS]),
+        ({"response": {"content": {"parts": CONTENT["parts"]}}}, [PARIS]),
+        ({"response": {**CANDIDATE, "finishReason": "SAFETY"}}, "blocked: content_filter"),
+        ({"response": None}, "no answer is recorded"),
+        ({"response": CONTENT["parts"]}, "an object without a role"),
+        ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, UNKNOWN),
+        ({"response": {"result": {"candidates": [CANDIDATE]}}}, UNKNOWN),
+        (
+            {"response": {"type": "ai", "content": "", "tool_calls": [{"name": "look", "args": {}}]}},
+            UNKNOWN,
+        ),
+        ({"response": "GenerateContentResponse(candidates=[Candidate(...)])"}, "what Python prints"),
+        ({"response": {"error": {"code": 429}}}, FAILED),
+        ({"response": {"status": {"code": 429}, "body": {"string": "Too many requests"}}}, FAILED),
+        ({"response": "Too many requests", "status_code": 429}, FAILED),
+        ({"reply": CANDIDATE}, "the answer has reply"),
+    ],
+)
+def test_an_answer_in_another_form_is_read_or_refused(answer: Any, said: Any, tmp_path: Path) -> None:
+    """It never becomes the last answer of the history."""
+    exchange = json.loads((DATA / "gemini.jsonl").read_text().splitlines()[1])
+    (tmp_path / "log.json").write_text(json.dumps([{"request": exchange["request"], **answer}]))
+    if isinstance(said, str):
+        with pytest.raises(SuiteError, match=said):
+            calls_in(tmp_path / "log.json")
+    else:
+        assert calls_in(tmp_path / "log.json") == [said]
+
+
+def calls_in(path: Path) -> list[list[tuple[str, str]]]:
+    found, _ = found_in([path], None, has_tools=False)
+    return [calls(case) for case in apply(found, "s").suite["test_cases"]]
+
+
+USER = {"role": "user", "content": "Oslo?"}
+REPLY = {"role": "assistant", "content": "Done."}
+TOOL: dict[str, Any] = {"name": "get_weather", "parameters": {"type": "object"}}
+LOOKED_UP = {
+    "role": "assistant",
+    "tool_calls": [{"id": "1", "function": {"name": "look", "arguments": "{}"}}],
+}
+FOUND = {"role": "tool", "tool_call_id": "1", "content": "ok"}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages": [USER, REPLY], "tool_calls": [USE]},
+        {"messages": [USER, LOOKED_UP, FOUND], "tools_called": ["get_weather"]},
+        {"messages": [USER, LOOKED_UP, FOUND], "trace": {"tool_calls": [USE]}},
+        {"values": {"messages": [{"type": "human", "content": "?"}, REPLY]}, "tool_calls": [USE]},
+        {
+            "conversations": [{"from": "human", "value": "?"}, {"from": "gpt", "value": "Done."}],
+            "tool_calls": [USE],
+        },
+        {"prompt": [USER], "completion": [REPLY], "tool_calls": [USE]},
+        {"messages": [USER, REPLY], "toolConfig": {"tools": [{"toolSpec": TOOL}]}, "tool_calls": [USE]},
+    ],
+)
+def test_a_call_beside_the_conversation_is_not_lost(record: Any, tmp_path: Path) -> None:
+    (tmp_path / "log.json").write_text(json.dumps([{"tools": [TOOL], **record}]))
+    with pytest.raises(SuiteError, match="of a kind that is not known here, and that may be a call"):
+        calls_in(tmp_path / "log.json")
 
 
 def _span(**attributes: Any) -> dict[str, Any]:
