@@ -15,7 +15,7 @@ from ..record.encoding import to_ascii_json
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable
 from ..writing import write_whole
-from .mutate_tests import mutate_tests, test_lines
+from .mutate_tests import is_python_test, mutate_tests, test_lines
 from .shared import Share
 from .suite_files import STDOUT
 from .suites import suite_files
@@ -52,9 +52,10 @@ def mutate(
 ) -> None:
     """Find wrong answers that your suites would let pass.
 
-    PATHS are suite files, folders of them, or Python tests. Breaks the right answer of each case the way
-    models do, and scores the result, without a model. The mutation score is the share of wrong answers
-    that fail. Those that pass are shown, with the line that would catch them.
+    PATHS are suite files, Python tests (test_shop.py, test_shop.py::test_refund), or folders. Breaks the
+    right answer of each case the way models do, and scores the result, without a model. The mutation
+    score is the share of wrong answers that fail. Those that pass are shown, with the line that would
+    catch them.
 
     Python tests run again with agents made from the last answers that passed, each wrong in one thing:
     a call left out or made twice, another amount, nothing done at all. Those that a test accepts are
@@ -66,12 +67,12 @@ def mutate(
 
     if out is not None and out.name.lower().endswith(SUITE_ENDING):
         raise click.UsageError(f"--json: {out} would replace a suite; name another file for the results")
-    found, tests = [], [path for path in paths if path.suffix == ".py"]
-    told = mutate_tests(tests) if tests else []
-    for line in test_lines(told) if tests else ():
+    found = []
+    suites = [path for path in paths if not is_python_test(path)]
+    told = mutate_tests([path for path in paths if path.is_dir() or is_python_test(path)])
+    for line in test_lines(told) if told else ():
         click.echo(line, err=out == STDOUT)
-    suites = [path for path in paths if path not in tests]
-    for file in suite_files(tuple(suites)) if suites else ():
+    for file in suite_files(tuple(suites), may_have_none=bool(told)):
         suite = load_suite(file, metrics=metrics, fetch_tools=SuiteTools(None, ()).fetch)
         found.append(mutate_suite(suite, str(file)))
         for line in _lines(found[-1], everything):

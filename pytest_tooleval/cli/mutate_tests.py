@@ -31,36 +31,57 @@ _RUNS = 50  # the newest ones, in which an answer to each test is looked for
 _LONGEST_S = 600.0
 
 
-def mutate_tests(files: Sequence[Path]) -> list[TestMutation]:
-    """Run the tests of these files with wrong agents, made from the newest answers that passed.
+def is_python_test(path: Path) -> bool:
+    """Whether a path names a file of Python tests, or some of them, as `test_shop.py::test_refund`."""
+    return _file(path).suffix == ".py"
 
-    Raises ToolevalError if pytest cannot run them.
+
+def mutate_tests(paths: Sequence[Path]) -> list[TestMutation]:
+    """Run these tests with wrong agents, made from the newest answers that passed.
+
+    A folder may have none. Raises ToolevalError if another path has none, or pytest cannot run them.
     """
     project = Project.around()
-    paths = [_relative(file, project.root) for file in files]
-    answered = _answered(_history(project), paths)
-    missing = [path for path in paths if path not in {row.file for row in answered}]
-    if missing:
-        raise ToolevalError(
-            f"{missing[0]}: no run of this project has a test of it that passed; run pytest "
-            f"{missing[0]} first, whose answers are then broken without asking anyone"
-        )
-    agents = {row.nodeid: agents_of(each) for row in answered if (each := _passing(row)) is not None}
-    # Those of the fixture `tooleval_model`, which is a parameter.
-    models = dict.fromkeys(row.model for row in answered if row.model in row.nodeid.partition("[")[2])
-    tried = _tried(files, agents, [*models])
+    answered: dict[str, CaseResult] = {}
+    history = _history(project)
+    for path in paths:
+        if not _file(path).exists():
+            raise ToolevalError(f"{path}: there is no file {_file(path)}")
+        found = _answered(history, _relative(path, project.root))
+        if not found and not path.is_dir():
+            raise ToolevalError(
+                f"{path}: no run of this project has a test of it that passed; run pytest "
+                f"{path} first, whose answers are then broken without asking anyone"
+            )
+        answered |= found
+    agents = {id: agents_of(each) for id, row in answered.items() if (each := _passing(row)) is not None}
+    if not agents:
+        return []
+    models = dict.fromkeys(row.model for row in answered.values() if _names_its_model(row))
+    files = dict.fromkeys(project.root / row.file for row in answered.values())
+    tried = _tried([*files], agents, [*models])
     return [_mutation(id, each, tried.get(id, {})) for id, each in agents.items()]
 
 
-def _answered(history: History, paths: Sequence[str]) -> list[CaseResult]:
-    """The newest result of each test of these files that passed."""
+def _answered(history: History, place: str) -> dict[str, CaseResult]:
+    """The newest result that passed of each Python test in a place, by node id."""
     found: dict[str, CaseResult] = {}
     for run in history.runs(_RUNS):
-        rows = (row for row in history.short_cases(run.id) if row.file in paths)
-        for row in rows:
-            if row.outcome == "passed" and row.nodeid not in found:
+        for row in history.short_cases(run.id):
+            is_meant = row.file.endswith(".py") and _is_in(row.nodeid, place)
+            if is_meant and row.outcome == "passed" and row.nodeid not in found:
                 found[row.nodeid] = history.case(run.id, row.nodeid)
-    return [*found.values()]
+    return found
+
+
+def _is_in(nodeid: str, place: str) -> bool:
+    """Whether a node id is this one, or in this folder, file, class or function."""
+    return place in (".", nodeid) or nodeid.startswith((f"{place}/", f"{place}::", f"{place}["))
+
+
+def _names_its_model(row: CaseResult) -> bool:
+    """Whether the model is a parameter of the test, which only the node id names."""
+    return row.nodeid.removeprefix(row.file).partition("[")[2] != row.case.partition("[")[2]
 
 
 def _passing(result: CaseResult) -> Transcript | None:
@@ -73,8 +94,14 @@ def _history(project: Project) -> History:
     return History(project.store, place_from(None, project))
 
 
-def _relative(file: Path, root: Path) -> str:
-    return Path(os.path.relpath(file.absolute(), root)).as_posix()
+def _file(path: Path) -> Path:
+    return Path(str(path).partition("::")[0])
+
+
+def _relative(path: Path, root: Path) -> str:
+    """A path as node ids have it."""
+    _, colons, test = str(path).partition("::")
+    return Path(os.path.relpath(_file(path).absolute(), root)).as_posix() + colons + test
 
 
 def _tried(
@@ -119,7 +146,7 @@ def test_lines(tests: Sequence[TestMutation]) -> Iterator[str]:
     color = "yellow" if accepted or not agents else "green"
     yield f"{click.style(printable(', '.join(files)), bold=True)}: {click.style(told, fg=color)}"
     for test in tests:
-        name = printable(test.id.partition("::")[2])
+        name = printable(test.id if len(files) > 1 else test.id.partition("::")[2])
         if test.untried:
             yield f"  {name} was not tried: {printable(test.untried)}"
         elif test.accepted:

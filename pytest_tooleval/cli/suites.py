@@ -135,7 +135,7 @@ def _as_warning(problem: Problem) -> str:
     return f"{place}: warning: {field}{problem.message}"
 
 
-def suite_files(paths: tuple[Path, ...]) -> list[Path]:
+def suite_files(paths: tuple[Path, ...], *, may_have_none: bool = False) -> list[Path]:
     """The given files, and all suites in the given folders, each once."""
     files: dict[Path, None] = {}
     for path in paths:
@@ -144,7 +144,7 @@ def suite_files(paths: tuple[Path, ...]) -> list[Path]:
             continue
         inside = [file.relative_to(path) for file in sorted(path.rglob(_PATTERN))]
         found = [path / file for file in inside if all(map(is_searched, file.parts[:-1]))]
-        if not found:
+        if not found and not may_have_none:
             raise click.UsageError(f"no {_PATTERN} file in the folder {printable(str(path))}")
         files.update(dict.fromkeys(found))
     return list(files)

@@ -51,7 +51,7 @@ def test_state(tooleval, shop):
 
 
 class TestTurns:
-    @pytest.mark.parametrize("order", ["A1"])
+    @pytest.mark.parametrize("order", ["agent A1"])  # the name of the agent, too
     def test_text(self, tooleval, order):
         run = tooleval("My money!", agent=agent, world=Shop)
         run.reply(order)
@@ -78,12 +78,20 @@ def test_plain():
 """
 
 
+MORE = """
+def test_state(tooleval):
+    class Shop:
+        def refund(self, order: str): "Refunds."
+    tooleval("Hello", agent=lambda messages, tools: "Hi 1", world=Shop)
+"""
+
+
 # That A2 is refunded does not show in this world.
 FOUND = """\
 test_shop.py: 10 of 23 wrong agents accepted
   test_state accepts 1 of 5 wrong agents:
     says "I refunded 41 euros." instead of "I refunded 40 euros."
-  TestTurns::test_text[A1] accepts 3 of 5 wrong agents:
+  TestTurns::test_text[agent A1] accepts 3 of 5 wrong agents:
     says the same, and does nothing
     makes refund twice
     refund: amount 87 instead of 40
@@ -100,11 +108,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shop")
     (folder / "test_shop.py").write_text(TESTS, encoding="utf-8")
     (folder / "test_new.py").write_text("def test_it(tooleval): ...\n", encoding="utf-8")
+    (folder / "more").mkdir()
+    (folder / "more" / "test_more.py").write_text(MORE, encoding="utf-8")
     (folder / "pytest.ini").write_text(
         "[pytest]\naddopts = -p asyncio -p xdist -n2\nasyncio_mode = auto\n", encoding="utf-8"
     )
-    done = run("pytest", "test_shop.py", "--tooleval-model=builtin/lexical", folder=folder)
-    assert "6 passed" in done.stdout, done.stdout
+    files = ("test_shop.py", "more/test_more.py")
+    done = run("pytest", *files, "--tooleval-model=builtin/lexical", folder=folder)
+    assert "7 passed" in done.stdout, done.stdout
     return folder
 
 
@@ -139,3 +150,22 @@ def test_a_limit_and_files_without_answers(project: Path) -> None:
         "Error: test_new.py: no run of this project has a test of it that passed"
     )
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("paths", "says"),
+    [
+        ("test_shop.py::test_all", "test_shop.py: 0 of 5 wrong agents accepted"),
+        ("test_shop.py::TestTurns", "test_shop.py: 3 of 5 wrong agents accepted"),
+        ("more", "more/test_more.py: 2 of 2 wrong agents accepted"),
+        (
+            "more test_shop.py::test_state",
+            "  more/test_more.py::test_state accepts 2 of 2 wrong agents:",
+        ),
+        ("missing.py", "Error: missing.py: there is no file missing.py"),
+        ("test_shop.py::test_al", "Error: test_shop.py::test_al: no run of this project has a test"),
+    ],
+)
+def test_tests_can_be_named_by_folder_and_node_id(project: Path, paths: str, says: str) -> None:
+    done = run("pytest_tooleval", "mutate", *paths.split(), folder=project)
+    assert any(line.startswith(says) for line in (done.stdout + done.stderr).splitlines()), done
