@@ -152,13 +152,14 @@ class PythonTests:
         return Tooleval(case)
 
     def _test(self, item: pytest.Item) -> Test:
-        parameters, id = _parameters(item)
+        parameters = _parameters(item)
         file = _file_of(item)
         others = self._collected.get(file, [])
         function = getattr(item, "function", None) or item.obj  # type: ignore[attr-defined]
         return Test(
             nodeid=item.nodeid,
-            id=id,
+            id=_in_classes(item, _without_model(item)),
+            whole_id=_in_classes(item, item.name),
             path=item.path,
             root=self._config.rootpath,
             line=(item.location[1] or 0) + 1,
@@ -167,6 +168,7 @@ class PythonTests:
             fixtures=getattr(item, "funcargs", {}),
             sources=self._sources,
             parameters=parameters,
+            tags=_tags(item),
             model=parameters.get(MODEL_FIXTURE),
             position=others.index(item.nodeid) if item.nodeid in others else 0,
             cases=self._cases.get(file, 0),
@@ -178,7 +180,7 @@ class PythonTests:
         models, config = self._run.settings.asking.models, self._config
         if not models:
             pytest.skip(no_model(config))
-        label = _parameters(item)[0].get(MODEL_FIXTURE)
+        label = _parameters(item).get(MODEL_FIXTURE)
         if label is not None:
             return next(spec for spec in models if spec.label == label)
         if len(models) > 1:
@@ -235,7 +237,7 @@ class PythonTests:
         __tracebackhide__ = True
         if case.trials == 1 or _Mark.of(item).shared_fixtures:
             return
-        named = inspect.signature(item.obj).parameters.keys() - _parameters(item)[0].keys()
+        named = inspect.signature(item.obj).parameters.keys() - _parameters(item).keys()
         made = item.stash.get(_fixtures_key, {})
         root = self._config.rootpath
         shared = [n for n in made if n in named and n not in _OURS and _is_own(made[n], root)]
@@ -267,7 +269,7 @@ class PythonTests:
             report.tooleval_dies = to_json(case.crashed).decode()  # type: ignore[attr-defined]
         if case is not None and case.question is not None and call.when == "call":
             self._attach(item, case, report, call)
-        if call.when == "teardown" and may_ask(item):
+        if call.when == "teardown" and (case is not None or may_ask(item)):
             self._close(item, case)
         return report
 
@@ -353,17 +355,35 @@ def _show(report: pytest.TestReport, result: CaseResult) -> None:
         report.sections.append(("transcript", render_transcript(wrong[0])))
 
 
-def _parameters(item: pytest.Item) -> tuple[dict[str, Any], str]:
-    """The parameters of a test, and its name without that of `tooleval_model`."""
-    parents = [each.name for each in item.listchain() if isinstance(each, pytest.Class)]
+def _parameters(item: pytest.Item) -> dict[str, Any]:
     callspec = getattr(item, "callspec", None)
-    name, given = item.name, dict(callspec.params) if callspec is not None else {}
-    label = given.get(MODEL_FIXTURE)
-    if callspec is not None and label is not None:
-        original = getattr(item, "originalname", name)
-        ids = f"-{callspec.id}-".replace(f"-{label}-", "-", 1).strip("-")
-        name = f"{original}[{ids}]" if ids else original
-    return given, ".".join([*parents, name])
+    return {} if callspec is None else dict(callspec.params)
+
+
+def _without_model(item: pytest.Item) -> str:
+    """The name of a test without the parameter `tooleval_model`."""
+    label = _parameters(item).get(MODEL_FIXTURE)
+    if label is None:
+        return item.name
+    original = item.originalname  # type: ignore[attr-defined]
+    ids = f"-{item.callspec.id}-".replace(f"-{label}-", "-", 1).strip("-")  # type: ignore[attr-defined]
+    return f"{original}[{ids}]" if ids else str(original)
+
+
+def _in_classes(item: pytest.Item, name: str) -> str:
+    """A test's name with those of its classes."""
+    parents = [each.name for each in item.listchain() if isinstance(each, pytest.Class)]
+    return ".".join([*parents, name])
+
+
+# Marks of pytest and of plugins that run async tests.
+_NO_TAGS = frozenset("tooleval parametrize skip skipif xfail usefixtures asyncio anyio trio".split())
+
+
+def _tags(item: pytest.Item) -> tuple[str, ...]:
+    """The marks of a test without arguments, which are tags as those of a suite's case."""
+    plain = (mark.name for mark in item.iter_markers() if not (mark.args or mark.kwargs))
+    return tuple(dict.fromkeys(name for name in plain if name not in _NO_TAGS))
 
 
 def _is_own(fixture: Callable[..., Any], root: Path) -> bool:

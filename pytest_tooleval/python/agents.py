@@ -130,6 +130,7 @@ class AgentOfTest:
             folder=test.root,
             source="the argument agent",
             digest="+".join(digests),
+            imports=test.sources.imports(home.module, test.root),
         )
         try:
             check_callable(spec)

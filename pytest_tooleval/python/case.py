@@ -87,13 +87,18 @@ class PythonCase:
         """Like `ask`, for async tests."""
         __tracebackhide__ = True
         is_tests = words.get("loop") == "test"
-        loop = asyncio.get_running_loop() if is_tests else None
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise ConfigError(
+                "arun needs asyncio; on another event loop, call tooleval(...), which waits"
+            ) from None
         try:
             agent = agent_of(words, self._setting.test)
             own_tools = None
             if agent is not None and agent.kind is not None:
                 own_tools = await agent.own_tools() if is_tests else agent.tools()
-            found = question(prompt, words, self._setting, agent, own_tools, loop)
+            found = question(prompt, words, self._setting, agent, own_tools, loop if is_tests else None)
             talk = self._begin(found)
         except ToolevalError as error:
             raise error.with_traceback(None) from None

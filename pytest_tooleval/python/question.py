@@ -113,8 +113,11 @@ def agent_of(words: Words, test: Test) -> AgentOfTest | None:
         raise TypeError(f"tooleval() takes no {unknown}={near(unknown, known)}")
     if (loop := words.get("loop")) not in (None, "test"):
         raise ConfigError(f'loop: expected "test", got {loop!r}')
+    name = words.get("name")
+    if name is not None and not (isinstance(name, str) and name.strip()):
+        raise ConfigError(f"name: expected the name of the agent in reports, got {name!r}")
     agent = words.get("agent")
-    return None if agent is None else AgentOfTest(agent, words.get("name"), test)
+    return None if agent is None else AgentOfTest(agent, name, test)
 
 
 def question(
@@ -135,7 +138,9 @@ def question(
     case = resolve(suite, written, asking.overrides)
     case = structs.replace(
         case,
-        id=test.id,
+        # An agent of its own has the same name for every model of the run.
+        id=test.id if agent is None else test.whole_id,
+        tags=test.tags,
         line=test.line,
         world=offered.world,
         kind="conversation" if has_rounds else "calls",

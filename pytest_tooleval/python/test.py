@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..engine.models.modules import imported_modules
 from ..suite.fingerprints import content_of_bytes
 from ..text import canonical
 from ..writing import code_of
@@ -27,6 +28,7 @@ class Sources:
     def __init__(self) -> None:
         self.digest = cache(lambda path: content_of_bytes(code_of(path)))
         self.functions = cache(lambda path: _functions(code_of(path)))
+        self.imports = cache(imported_modules)
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,15 @@ class Test:
     """A test of a run. `fixtures` are the values of its arguments, and `parameters` those of its marks.
 
 
-    `id` is its name without the parameter `tooleval_model`, if it has one. `cases` is the number of
-    tests in its file that may ask, or 0 if all of them were selected.
+    `id` is its name without the parameter `tooleval_model`, if it has one, and `whole_id` with it.
+    `cases` is the number of tests in its file that may ask, or 0 if all of them were selected.
     """
 
     __test__ = False
 
     nodeid: str
     id: str
+    whole_id: str
     path: Path
     root: Path
     line: int
@@ -50,6 +53,7 @@ class Test:
     fixtures: Mapping[str, object]
     sources: Sources
     parameters: Mapping[str, object]
+    tags: tuple[str, ...] = ()
     model: str | None = None
     position: int = 0
     cases: int = 0

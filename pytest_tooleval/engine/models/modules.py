@@ -12,7 +12,6 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 from ...writing import code_of
@@ -28,7 +27,6 @@ def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
     return next(((file, place) for file, place in found if file is not None), None)
 
 
-@cache
 def imported_modules(target: str, folder: Path) -> dict[str, str]:
     """Digests of the project's modules that an agent imports, directly or not, except its own.
 

@@ -47,7 +47,8 @@ class ModelSpec:
     `sequential`, each call is a reply of its own, made after the answer to the one before it.
 
     For an agent that a Python test passes, `function` is the agent itself, `callable` only names it, and
-    `digest` stands for its code and whatever else its answers depend on.
+    `digest` stands for its code and whatever else its answers depend on. `imports` are its `modules`, if
+    they are known already.
     """
 
     label: str
@@ -78,6 +79,7 @@ class ModelSpec:
     folder: Path | None = None
     function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     digest: str = ""
+    imports: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_agent(self) -> bool:
@@ -182,6 +184,8 @@ class ModelSpec:
     @functools.cached_property
     def modules(self) -> Mapping[str, str]:
         """The project's modules that an agent imports, with their digests."""
+        if self.imports is not None:
+            return self.imports
         return imported_modules(self.callable, self.folder) if self.callable and self.folder else {}
 
     def part(self, count: int, number: int) -> ModelSpec:

@@ -859,3 +859,86 @@ def test_events_name_python_tests(shop: Project) -> None:
     assert (kinds["case_started"], kinds["case_done"]) == (6, 6)
     (collected,) = (event for event in events if event["event"] == "collected")
     assert collected["files"] == ["test_it.py"]
+
+
+NAMES = """
+import functools
+import others
+from others import imported as here
+
+class Desk:
+    def __call__(self, messages, tools):
+        return "ok"
+
+    def answer(self, messages, tools):
+        return "ok"
+
+desk = Desk()
+short = lambda messages, tools: "ok"
+part = functools.partial(lambda word, messages, tools: word, "ok")
+
+@pytest.fixture
+def of_fixture():
+    return Desk()
+
+AGENTS = {
+    "function": agent, "imported": here, "desk": desk, "short": short, "part": part, "Desk": Desk(),
+    "answer": desk.answer, "kept": others.kept,
+}
+
+@pytest.mark.parametrize("word", AGENTS)
+def test_it(tooleval, word):
+    tooleval("Hi", agent=AGENTS[word])
+
+def test_fixture(tooleval, of_fixture):
+    tooleval("Hi", agent=of_fixture)
+
+def test_named(tooleval):
+    tooleval("Hi", agent=agent, name="My agent")
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("x", [1])
+def test_tagged(tooleval, tooleval_model, x):
+    tooleval("Hi", agent=agent)
+"""
+
+
+def test_an_agent_has_the_name_of_its_variable(shop: Project) -> None:
+    shop.write(
+        "others.py",
+        """
+        def imported(messages, tools):
+            return "ok"
+
+        class Kept:
+            def __call__(self, messages, tools):
+                return "ok"
+
+        kept = Kept()
+        """,
+    )
+    shop.write("pytest.ini", "[pytest]\nmarkers = smoke\n")
+    run(shop, NAMES, model="agent,other").assert_outcomes(passed=12)
+    rows = shop.document()["cases"]
+    models = {row["case"]: row["model"] for row in rows}
+    names = {case[8:-1]: model for case, model in models.items() if case.startswith("test_it[")}
+    assert names.pop("function") == "agent"
+    assert all(case == model for case, model in names.items()), names
+    assert models["test_fixture"] == "of_fixture"
+    assert models["test_named"] == "My agent"
+    # Not one case twice: the agent is the same for every model of the run.
+    assert {row["case"] for row in rows if row["tags"] == ["smoke"]} == {
+        "test_tagged[1-agent]",
+        "test_tagged[1-other]",
+    }
+
+
+def test_a_replay_names_changed_modules_of_the_agent(shop: Project) -> None:
+    shop.write("words.py", "ANSWER = 'ok'\n")
+    shop.write("my_app.py", APP + "\nimport words\n")
+    text = "\ndef test_it(tooleval):\n    tooleval('Where is A1?', agent=agent, world=Shop)\n"
+    run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=1)
+    shop.write("words.py", "ANSWER = 'other'\n")
+    result = run(shop, text, "--tooleval-cassette=tapes", "--tooleval-record=none")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*changed since the recording: words.py*"])
