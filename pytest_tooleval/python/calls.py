@@ -37,6 +37,11 @@ class Call:
         return found
 
     def __eq__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        if isinstance(other, str):  # of `assert "refund" not in run.calls`, which would always hold
+            raise TypeError(
+                f"a call never equals a text; write call({other!r}, ...), or compare its name"
+            )
         if not isinstance(other, Call):
             return NotImplemented
         made, expected = (other, self) if self.made is None else (self, other)

@@ -7,7 +7,7 @@ import copy
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -68,6 +68,7 @@ class CallableClient:
         offered = {"tool_choice": request.tool_choice, "trial": request.trial, **request.sampling}
         keywords = _accepted(function, offered)
         own, doors = _doors(function, request.toolbox)
+        self._require_values(function, {*keywords, *doors})
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
         self._clock = self._clock or agents_clock()
@@ -109,6 +110,16 @@ class CallableClient:
         if "reasoning_effort" in offered and "reasoning_effort" not in keywords:
             return structs.replace(answer, fallbacks={"reasoning_effort": None})
         return answer
+
+    def _require_values(self, function: Callable[..., Any], known: Collection[str]) -> None:
+        """Raise ModelError for a parameter that gets no value."""
+        fixed = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        for name, each in [*_parameters(function).items()][2:]:
+            if each.default is each.empty and each.kind not in fixed and name not in known:
+                raise callable_error(
+                    f"{self._spec.callable} takes {inspect.signature(function)}, and nothing is called "
+                    f"{name} here; after messages and tools, parameters go by name, such as call_tool"
+                )
 
     def _read(
         self, result: object, error: BaseException | None, request: ChatRequest, latency_s: float

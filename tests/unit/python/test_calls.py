@@ -48,6 +48,20 @@ def test_a_call_is_equal_if_tool_and_arguments_are(expected: Call, equal: bool) 
     assert calls.count(expected) == equal
 
 
+def test_a_text_is_no_call() -> None:
+    calls = made(REFUND)
+    for compared in (
+        lambda: "refund" in calls,
+        lambda: calls != ["refund"],
+        lambda: calls.count("refund"),
+        lambda: calls.unordered == ["refund"],
+        lambda: calls[0] == "refund",
+    ):
+        with pytest.raises(TypeError, match=r"write call\('refund', \.\.\.\), or compare its name"):
+            compared()
+    assert [each.name for each in calls] == ["refund"]
+
+
 def test_a_made_call_is_shown_as_the_code_that_expects_it() -> None:
     odd = ToolCall("find", {"name": "x", "from": 1, "max-age": {"$gt": 3}, "tags": ["a", None, True]})
     for each in (REFUND, LOOK, odd):

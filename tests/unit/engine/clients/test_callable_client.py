@@ -90,6 +90,9 @@ def stops(messages, tools):
 async def cancels(messages, tools):
     raise asyncio.CancelledError
 
+def another_name(m, t, caller, *more):
+    return "x"
+
 def wrong_arguments(question):
     return "x"
 
@@ -231,6 +234,12 @@ async def test_no_exception_ends_the_engine(folder: Path, name: str, exception: 
     error = await failing(folder, name)
     assert f"raised {exception}" in error.message
     assert error.kind == "callable"
+
+
+async def test_a_parameter_that_gets_no_value_is_named(folder: Path) -> None:
+    error = await failing(folder, "another_name")
+    assert error.message.startswith("my_agent:another_name takes (m, t, caller, *more), and nothing is")
+    assert "called caller here; after messages and tools, parameters go by name" in error.message
 
 
 @pytest.mark.parametrize("name", ["sleeps", "stubborn"])
