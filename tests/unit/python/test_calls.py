@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -50,13 +51,14 @@ def test_a_call_is_equal_if_tool_and_arguments_are(expected: Call, equal: bool) 
 
 def test_a_text_is_no_call() -> None:
     calls = made(REFUND)
-    for compared in (
+    comparisons: list[Callable[[], object]] = [
         lambda: "refund" in calls,
         lambda: calls != ["refund"],
         lambda: calls.count("refund"),
         lambda: calls.unordered == ["refund"],
         lambda: calls[0] == "refund",
-    ):
+    ]
+    for compared in comparisons:
         with pytest.raises(TypeError, match=r"write call\('refund', \.\.\.\), or compare its name"):
             compared()
     assert [each.name for each in calls] == ["refund"]
