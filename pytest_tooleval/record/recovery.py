@@ -4,7 +4,8 @@ Models write calls as text if they or their servers do not support the tools API
 the wrong parser. Two kinds are read:
 
 - a dialect's own openers (`dialects`), wherever they stand outside code and thinking. A call that begins
-  with one and cannot be read is `unread`, and the model's mistake. A bare opener is text;
+  with one and cannot be read is `unread`, and the model's mistake. A bare opener is text, as is Cline's
+  without a known tool;
 - JSON, lists as in Python, and fenced code, only if the whole reply consists of calls to known tools. A
   closed `tool_code` fence (Gemma) may also stand in a text.
 
@@ -174,7 +175,7 @@ def _in_text(text: str, offered: KnownTools) -> _Text:
         if whole := _whole_reply(text[start:].strip(), offered):
             return _Text(whole, _NO_DIALECT)
     if len(text) > MAX_LENGTH:
-        opened = _OPENERS.search(text)
+        _, opened = next(_openings(text, 0, len(text), offered), (None, None))
         why = f"a call in a text of more than {MAX_LENGTH} characters"
         return _Text(unread=(Unread.at("content", text[opened.start() :], why),) if opened else ())
     if _call_over(text, 0, begin, offered) is not None:
@@ -184,11 +185,10 @@ def _in_text(text: str, offered: KnownTools) -> _Text:
 
 def _call_over(text: str, start: int, end: int, offered: KnownTools) -> int | None:
     """Return where a call begins that goes on behind `end`; None if none does."""
-    begins = [opened.start() for opened in _OPENERS.finditer(text, start, end)]
-    begun = _opened_at(text, begins[-1]) if begins else None
-    if begun is None:
+    begun = [*_openings(text, start, end, offered)]
+    if not begun:
         return None
-    dialect, opened = begun
+    dialect, opened = begun[-1]
     cursor = Cursor(text, opened.end(), offered.schema_of)
     try:
         is_call = any(True for _ in dialect.read(cursor, opened))
@@ -197,10 +197,20 @@ def _call_over(text: str, start: int, end: int, offered: KnownTools) -> int | No
     return opened.start() if is_call and cursor.at > end else None
 
 
-def _opened_at(text: str, start: int) -> tuple[Dialect, re.Match[str]] | None:
+def _openings(
+    text: str, start: int, end: int, offered: KnownTools
+) -> Iterator[tuple[Dialect, re.Match[str]]]:
+    """Yield the openers in a part of a text, each with its dialect."""
+    for found in _OPENERS.finditer(text, start, end):
+        if begun := _opened_at(text, found.start(), offered):
+            yield begun
+
+
+def _opened_at(text: str, start: int, offered: KnownTools) -> tuple[Dialect, re.Match[str]] | None:
     """Return the dialect whose opener stands here, and its match."""
     for dialect, opener in _COMPILED:
-        if opened := opener.match(text, start):
+        opened = opener.match(text, start)
+        if opened and dialect.counts(opened, offered.schema_of):
             return dialect, opened
     return None
 
@@ -286,14 +296,14 @@ class _Scan:
             return self._span(stop)
         if stop["fence"] is not None:
             return self._fenced(stop)
-        begun = _opened_at(self._text, stop.start())
-        return self._opened(*begun) if begun else stop.end()
+        begun = _opened_at(self._text, stop.start(), self._offered)
+        return self._opened(*begun) if begun else max(stop.end(), stop.start() + 1)
 
     def _thought(self, stop: re.Match[str]) -> int:
         closed_at = end_of_thought(self._text, stop)
         if closed_at is not None:
             return closed_at
-        opened = _OPENERS.search(self._text, stop.end())
+        _, opened = next(_openings(self._text, stop.end(), len(self._text), self._offered), (None, None))
         if opened is not None:
             why = "a call within thinking that never ends"
             self._unread.append(Unread.at("content", self._text[opened.start() :], why))

@@ -13,13 +13,13 @@ from .kimi import KIMI
 from .llama import LLAMA, LLAMA_FUNCTION
 from .mistral import MISTRAL
 from .pythonic import FUNCTION_GEMMA, GEMMA, LFM2, OLMO
-from .xml_calls import MINIMAX_M2, QWEN3_CODER
+from .xml_calls import CLINE, MINIMAX_M2, QWEN3_CODER
 
 # Several open with `<tool_call>` or `<function=`; what must follow tells them apart.
 DIALECTS = (
     HERMES, QWEN3_CODER, GLM, HARMONY, DEEPSEEK, DSML, KIMI, MINIMAX_M1, MINIMAX_M2, MISTRAL, LLAMA,
     LLAMA_FUNCTION, PHI, GRANITE, GRANITE_20B, FUNCTION_GEMMA, GEMMA, LFM2, OLMO, COHERE, NEMOTRON,
-    INTERNLM,
+    INTERNLM, CLINE,
 )  # fmt: skip
 _OF_NAME = {dialect.name: dialect for dialect in DIALECTS}
 

@@ -129,7 +129,8 @@ class Dialect:
     """One way to write calls.
 
     `opener` matches where a call begins, with what its grammar requires next. `read` yields the calls
-    from there, and leaves the cursor behind them; it raises Broken or NotACall. `vllm`, `sglang` and
+    from there, and leaves the cursor behind them; it raises Broken or NotACall. An opener for which
+    `counts` is false, given the tools, is text. `vllm`, `sglang` and
     `ollama` are the names of the servers' parsers; `models` says whose dialect it is.
     """
 
@@ -137,6 +138,7 @@ class Dialect:
     models: str
     opener: str
     read: Callable[[Cursor, re.Match[str]], Iterator[Written]]
+    counts: Callable[[re.Match[str], SchemaOf], bool] = lambda opened, schema_of: True
     vllm: str = ""
     sglang: str = ""
     ollama: str = ""

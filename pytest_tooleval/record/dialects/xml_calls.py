@@ -1,6 +1,7 @@
 """Calls as XML, whose values are text: the tool's schema gives them their types.
 
-Below the reader are Qwen3-Coder's dialect, and the `<invoke>` of MiniMax M2 and Claude's text form.
+Below the reader are Qwen3-Coder's dialect, the `<invoke>` of MiniMax M2 and Claude's text form, and that
+of Cline, whose tags are the names of tools and parameters.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..untrusted import as_list, as_mapping
-from .dialect import ARGUMENTS_NEXT, DECODER, NAME, Broken, Cursor, Dialect, Written
+from .dialect import ARGUMENTS_NEXT, DECODER, NAME, Broken, Cursor, Dialect, SchemaOf, Written
 
 _MOST_LEVELS = 20
 _LINE_ENDS = re.compile(r"\A\r?\n|\r?\n\Z")
@@ -163,4 +164,58 @@ MINIMAX_M2 = Dialect(
     read=_INVOKE.read,
     vllm="minimax_m2",
     sglang="minimax-m2",
+)
+
+
+_TAG_NAME = r"[A-Za-z_][\w.:-]{0,199}"
+_TAG = re.compile(rf"<(?P<name>{_TAG_NAME})>")
+_ELEMENT = re.compile(rf"<(?P<name>{_TAG_NAME})>\s*(?:<(?P<key>{_TAG_NAME})>|</(?P=name)>)")
+_OF_MCP, _MOST_OF_MCP = "use_mcp_tool", 1000  # characters up to the name of the tool
+_MCP_TOOL = re.compile(rf"<tool_name>\s*({_TAG_NAME})\s*</tool_name>")
+
+
+def _names_a_tool(opened: re.Match[str], schema_of: SchemaOf) -> bool:
+    """True if a tag is the name of a tool, and the first one in it that of a parameter."""
+    text, place = opened.string, opened.start()
+    element = _ELEMENT.match(text, place)
+    schema = schema_of(element["name"]) if element else None
+    if element is None or schema is None:
+        is_of_mcp = element is not None and element["name"] == _OF_MCP
+        named = _MCP_TOOL.search(text, place, place + _MOST_OF_MCP) if is_of_mcp else None
+        return named is not None and schema_of(named[1]) is not None
+    key = element["key"]
+    return key in as_mapping(schema.get("properties")) if key else not schema.get("required")
+
+
+def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+    opened = cursor.match(_TAG)
+    name = opened["name"] if opened else ""
+    schema = cursor.schema_of(name)
+    arguments: dict[str, Any] = {}
+    while tag := cursor.match(_TAG):
+        key = tag["name"]
+        closed = re.compile(rf"</{re.escape(key)}>(?=\s*(?:<|\Z))").search(cursor.text, cursor.at)
+        if closed is None:
+            raise Broken(f"the end of its parameter {key} is missing", name)
+        if key in arguments:
+            raise Broken(f"its parameter {key} appears twice", name)
+        arguments[key] = typed(cursor.text[cursor.at : closed.start()], schema or {}, key)
+        cursor.at = closed.end()
+    if not cursor.skip(f"</{name}>") and cursor.rest:
+        raise Broken("its closing tag is missing", name)
+    if schema is None:  # of MCP
+        name, given = arguments.get("tool_name", "").strip(), as_json(arguments.get("arguments", "{}"))
+        if not isinstance(given, dict):
+            raise Broken("its arguments are no object", name)
+        yield Written(name, given)
+    else:
+        yield Written(name, arguments)
+
+
+CLINE = Dialect(
+    name="Cline",
+    models="any, as Cline and Roo Code ask for it: names of tools and their parameters as tags",
+    opener=rf"(?=<{_TAG_NAME}>\s*</?{_TAG_NAME}>)",
+    read=_read_element,
+    counts=_names_a_tool,
 )
