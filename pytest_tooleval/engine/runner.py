@@ -61,7 +61,7 @@ class Runner:
             rng=random.Random(),
         )
         # Python tests may pass several agents of one name.
-        self._gateways: dict[tuple[str, int], ModelGateway] = {}
+        self._gateways: dict[tuple[str, int, str], ModelGateway] = {}
         self._loaded: set[str] = set()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -137,7 +137,7 @@ class Runner:
         return self.start(_answers(partial(judged, answer) for answer in answers))
 
     def _gateway(self, spec: ModelSpec) -> ModelGateway:
-        key = (spec.label, id(spec.function))
+        key = (spec.label, id(spec.function), spec.digest)
         if key not in self._gateways:
             self._gateways[key] = ModelGateway(spec, self._shared)
         return self._gateways[key]

@@ -56,6 +56,7 @@ class _Mark(NamedTuple):
     @classmethod
     def of(cls, item: pytest.Item) -> _Mark:
         """Raises ConfigError for keywords that it does not have."""
+        __tracebackhide__ = True
         given: dict[str, Any] = {}
         for mark in reversed([*item.iter_markers("tooleval")]):
             if mark.args:
@@ -115,6 +116,7 @@ class PythonTests:
 
     def fixture(self, request: pytest.FixtureRequest) -> Tooleval:
         """Make a case of the test that requests the fixture."""
+        __tracebackhide__ = True
         item = request.node
         if not isinstance(item, pytest.Item):
             raise ConfigError(f"the fixture tooleval belongs to one test, not to a {request.scope}")
@@ -397,24 +399,28 @@ def _repeated(case: PythonCase, body: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.iscoroutinefunction(body):
 
         @functools.wraps(body)
-        async def bodies(**arguments: Any) -> None:
+        async def bodies(**arguments: Any) -> object:
             __tracebackhide__ = True
             raised: list[BaseException] = []
+            returned = None
             for _ in _numbers(case):
                 with _ending(case, raised):
-                    await body(**arguments)
+                    returned = await body(**arguments)
             _judge(case, raised)
+            return returned
 
         return bodies
 
     @functools.wraps(body)
-    def in_order(**arguments: Any) -> None:
+    def in_order(**arguments: Any) -> object:
         __tracebackhide__ = True
         raised: list[BaseException] = []
+        returned = None
         for _ in _numbers(case):
             with _ending(case, raised):
-                body(**arguments)
+                returned = body(**arguments)
         _judge(case, raised)
+        return returned  # pytest warns of a test that returns what it should assert
 
     return in_order
 

@@ -121,8 +121,8 @@ class AgentOfTest:
         except ValueError as error:
             raise ConfigError(f"agent: {error}") from None
         digests = [test.sources.digest(file) for file in (home.file, *identity)]
-        if not home.stands:  # another test may pass another agent of this name
-            digests.append(test.nodeid)
+        # Another test may patch what the agent uses, or pass another agent of this name.
+        digests.append(test.nodeid.removeprefix(test.file))
         spec = ModelSpec(
             self.label,
             callable=f"{home.module}:{home.name}",

@@ -515,6 +515,14 @@ def test_trials_would_share_a_fixture_of_the_test(shop: Project) -> None:
     run(shop, allowed).assert_outcomes(passed=1)
 
 
+def test_pytest_warns_of_a_test_that_returns_its_comparison(shop: Project) -> None:
+    text = """
+def test_it(tooleval):
+    return tooleval("Where is A1?", agent=agent, world=Shop).calls == []
+"""
+    run(shop, text).stdout.fnmatch_lines(["*test_it returned <class 'bool'>*"])
+
+
 def test_unknown_words_in_the_mark(shop: Project) -> None:
     text = '@pytest.mark.tooleval(trails=2)\ndef test_it(tooleval): tooleval("Hi", agent=agent)\n'
     result = run(shop, text)
@@ -607,6 +615,27 @@ def test_two_agents_of_one_name_never_share_an_answer(shop: Project) -> None:
     assert len(shop.log("asked")) == 4
     run(shop, TWO_AGENTS, tape, "--tooleval-record=none").assert_outcomes(passed=4)
     assert len(shop.log("asked")) == 4
+
+
+@pytest.mark.parametrize("tape", [(), ("--tooleval-cassette=tapes",)])
+def test_a_patched_agent_is_asked_in_each_test(shop: Project, tape: tuple[str, ...]) -> None:
+    shop.write("my_llm.py", "def ask(messages):\n    raise AssertionError('patched in tests')\n")
+    text = """
+import my_llm
+
+def asking(messages, tools):
+    return my_llm.ask(messages)
+
+@pytest.mark.parametrize("word", ["one", "two"])
+def test_it(tooleval, monkeypatch, word):
+    monkeypatch.setattr(my_llm, "ask", lambda messages: word)
+    assert tooleval("Hi", agent=asking).text == word
+
+def test_another(tooleval, monkeypatch):
+    monkeypatch.setattr(my_llm, "ask", lambda messages: "three")
+    assert tooleval("Hi", agent=asking).text == "three"
+"""
+    run(shop, text, *tape).assert_outcomes(passed=3)
 
 
 def test_an_edited_agent_is_asked_again(shop: Project) -> None:
