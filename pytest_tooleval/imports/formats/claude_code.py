@@ -12,15 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...record.call_like import may_be_call, unknown_calls
 from ...record.transcript import AGENT, INNER, Message
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import chat_messages
-from ..conversation import NO_NAME, Conversation, Item
+from ..conversation import NO_NAME, Conversation, Item, called
 from ..error_texts import CLAUDE_CODE, with_statuses
 from ..format import Format, each_file
 from ..records import Record, UnusableError
 
 _SPEAKERS = ("user", "assistant")
+# Lines beside the conversation, some of which repeat its calls.
+_BESIDE = ("system", "progress", "attachment", "summary", "file-history-snapshot", "queue-operation")
 _REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 # What the program itself writes in the user's name.
 _NOTICES = ("<command-", "<local-command-", "Caveat: The messages below were generated")
@@ -60,6 +63,11 @@ class _Thread:
             blocks = objects_in(message["content"]) if message["role"] == "assistant" else ()
             yield from (block for block in blocks if block.get("type") == "tool_use")
 
+    def lacks(self, entry: dict[str, Any]) -> bool:
+        """Whether a line that is not known may hold a call, and one that is not in the thread."""
+        calls = [called(use.get("id"), use.get("name"), use.get("input")) for use in self.uses]
+        return bool(unknown_calls({as_text(entry.get("type")): entry}, [{"tool_calls": calls}]))
+
     def place(self, uuid: object) -> int | None:
         found = (n for n, (entry, _) in enumerate(self.entries) if entry.get("uuid") == uuid)
         return next(found, None)
@@ -81,10 +89,10 @@ def _read(records: list[Record]) -> Iterator[Item]:
     roots: dict[str, str] = {}  # the first line of a sub-agent without an id, by each of its lines
     for record in records:
         entry = record.value
-        if not isinstance(entry, dict) or "uuid" not in entry:
+        if not isinstance(entry, dict) or not ("uuid" in entry or _may_be_call(entry)):
             continue  # titles, snapshots, ...
         is_side = entry.get("isSidechain") is True
-        uuid, agent = as_text(entry["uuid"]), as_text(entry.get("agentId"))
+        uuid, agent = as_text(entry.get("uuid")), as_text(entry.get("agentId"))
         if is_side and not agent:
             agent = roots[uuid] = roots.get(as_text(entry.get("parentUuid")), uuid)
         key = as_text(entry.get("sessionId")), agent
@@ -100,6 +108,8 @@ def _read(records: list[Record]) -> Iterator[Item]:
             # The user went back to an earlier point.
             done.append(thread)
             thread = threads[key] = _Thread(thread.first, is_side, thread.entries[: place + 1])
+        if _may_be_call(entry) and thread.lacks(entry):
+            message = {"role": "assistant", "content": [{"type": "unknown line", "line": entry}]}
         thread.add(entry, message)
     every = sorted([*done, *threads.values()], key=lambda each: each.first.line)
     inner = _started(every)
@@ -161,6 +171,13 @@ def _message(entry: dict[str, Any]) -> dict[str, Any] | None:
     blocks = [each for block in objects_in(content) if (each := _without_notices(block)) is not None]
     made = {key: message[key] for key in ("id", "model", "stop_reason") if message.get(key)}
     return {**made, "role": role, "content": blocks} if blocks else None
+
+
+def _may_be_call(entry: dict[str, Any]) -> bool:
+    """Whether a line that is neither a message nor known to stand beside them may hold a call."""
+    role = as_mapping(entry.get("message")).get("role")
+    is_message = entry.get("type") in _SPEAKERS and role in _SPEAKERS
+    return not is_message and entry.get("type") not in _BESIDE and may_be_call(entry)
 
 
 def _without_notices(block: dict[str, Any]) -> dict[str, Any] | None:

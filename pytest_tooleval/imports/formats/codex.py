@@ -6,9 +6,10 @@ is a conversation of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...record.call_like import may_be_call, unknown_calls
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import chat_messages
 from ..conversation import NO_NAME, Conversation, Item
@@ -17,7 +18,13 @@ from ..format import Format, each_file
 from ..records import Record, UnusableError
 
 _KINDS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+# Events that repeat calls.
+_REPEATS = (
+    "exec_", "mcp_", "patch_apply_", "apply_patch_", "web_search_", "view_image_", "dynamic_tool_",
+    "item_", "raw_response_item",
+)  # fmt: skip
 _LEFT_OUT = ("reasoning", "ghost_snapshot", "other")
+_UNKNOWN = "unknown line"
 # What the program itself writes in the user's name.
 _NOTICES = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md instructions")
 
@@ -40,19 +47,36 @@ def _read(records: list[Record]) -> Iterator[Item]:
         elif kind == "compacted":
             summary = {"role": "user", "content": as_text(payload.get("message"))}
             parts.append((record, [*(as_list(payload.get("replacement_history")) or [summary])]))
-        elif kind == "response_item" and _is_of_conversation(payload):
-            if not parts:
-                parts.append((record, []))
-            parts[-1][1].append(payload)
-    for first, items in parts:
-        kept = [item for item in items if _is_of_conversation(as_mapping(item))]
+        else:
+            item = payload if kind == "response_item" else _unknown(line)
+            if item and _is_of_conversation(item):
+                parts = parts or [(record, [])]
+                parts[-1][1].append(item)
+    for first, held in parts:
+        kept = [item for item in held if _is_of_conversation(as_mapping(item))]
         try:
-            messages = with_statuses(chat_messages(kept), CODEX)
+            known = chat_messages([item for item in kept if not _is_unknown(item)])
+            items = [item for item in kept if not _is_unknown(item) or unknown_calls(item, known)]
+            messages = with_statuses(chat_messages(items), CODEX)
         except UnusableError as error:
             yield first.problem(str(error))
             continue
         if any(message["role"] == "assistant" for message in messages):
             yield Conversation(first.problem(), messages, id=id, model=model)
+
+
+def _unknown(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A line that is not known, repeats nothing, and may hold a call, as an item; else empty."""
+    kind, payload = as_text(line.get("type")), as_mapping(line.get("payload"))
+    is_known = (
+        as_text(payload.get("type")).startswith(_REPEATS) if kind == "event_msg" else kind in _KINDS
+    )
+    held = payload or line
+    return {"type": _UNKNOWN, "line": held} if not is_known and may_be_call(held) else {}
+
+
+def _is_unknown(item: Any) -> bool:
+    return as_mapping(item).get("type") == _UNKNOWN
 
 
 def _is_of_conversation(item: Any) -> bool:

@@ -53,7 +53,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_tooleval.errors import SuiteError, ToolevalError
+from pytest_tooleval.errors import Problem, SuiteError, ToolevalError
 from pytest_tooleval.imports.apply import Applied, apply
 from pytest_tooleval.imports.door import found_in
 from pytest_tooleval.imports.formats import all_formats
@@ -457,6 +457,46 @@ def test_a_call_beside_the_conversation_is_not_lost(record: Any, tmp_path: Path)
     (tmp_path / "log.json").write_text(json.dumps([{"tools": [TOOL], **record}]))
     with pytest.raises(SuiteError, match="of a kind that is not known here, and that may be a call"):
         calls_in(tmp_path / "log.json")
+
+
+CODEX_LINES: list[dict[str, Any]] = [
+    {"type": "response_item", "payload": {"role": "user", "content": "Oslo?"}},
+    {"type": "response_item", "payload": {"role": "assistant", "content": "Done."}},
+]
+CLAUDE_LINES: list[dict[str, Any]] = [
+    {"sessionId": "s", "type": kind, "uuid": kind, "message": {"role": kind, "content": text}}
+    for kind, text in (("user", "Oslo?"), ("assistant", "Done."))
+]
+CLEAR = {"tool_name": "get_weather", "tool_input": {"city": "Oslo"}}
+LISTED = {"type": "tool_call", "name": "get_weather", "input": {"city": "Oslo"}}
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "is_call"),
+    [
+        (CODEX_LINES, {"type": "event_msg", "payload": LISTED}, True),
+        (CODEX_LINES, {"type": "event_msg", "payload": {"type": "done", "calls": [LISTED]}}, True),
+        (CODEX_LINES, {"type": "tool", "payload": CLEAR}, True),
+        (CODEX_LINES, LISTED, True),
+        (CODEX_LINES, {"type": "event_msg", "payload": {"type": "mcp_tool_call_end", **CLEAR}}, False),
+        (CODEX_LINES, {"type": "event_msg", "payload": {"type": "token_count", "input": {}}}, False),
+        (CLAUDE_LINES, {"type": "tool", "uuid": "2", "message": {"role": "tool", **CLEAR}}, True),
+        (CLAUDE_LINES, {"type": "assistant", "uuid": "2", "message": {"role": "tool", **CLEAR}}, True),
+        (CLAUDE_LINES, {"type": "tool_use", **CLEAR}, True),
+        (CLAUDE_LINES, {"type": "progress", "uuid": "2", "data": CLEAR}, False),
+        (CLAUDE_LINES, {"type": "ai-title", "title": "Weather"}, False),
+    ],
+)
+def test_an_unknown_line_of_a_session_may_be_a_call(
+    lines: list[dict[str, Any]], line: dict[str, Any], is_call: bool, tmp_path: Path
+) -> None:
+    whole = [lines[0], {"sessionId": "s", **line}, lines[1]]
+    (tmp_path / "session.jsonl").write_text("\n".join(map(json.dumps, whole)))
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": "get_weather", "parameters": schema}]))
+    found, _ = found_in([tmp_path / "session.jsonl", tmp_path / "tools.json"], None, has_tools=False)
+    problems = [each.message for each in found.answers if isinstance(each, Problem)]
+    assert any("may be a call" in problem for problem in problems) is is_call
 
 
 def _span(**attributes: Any) -> dict[str, Any]:
