@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import signal
@@ -44,6 +45,18 @@ MAY_SKIP = (
 
 # Suites under examples/ and docs/ are run by tests in their own process, with their own config.
 collect_ignore_glob = ["examples/*", "docs/*"]
+# What the extra `dev` leaves out, and the tests of it. In CI each of these must be there.
+_OF_DEV_FULL = {
+    "litellm": [
+        "unit/engine/clients/test_litellm_client.py",
+        "unit/engine/clients/test_both_clients.py",
+    ],
+    "anthropic": ["unit/engine/clients/test_tools_of_today.py", "unit/engine/protocols/test_reading.py"],
+    "trustme": ["contracts", "unit/engine/clients/test_own_protocols.py"],
+}
+for _library, _files in _OF_DEV_FULL.items():
+    if "CI" not in os.environ and importlib.util.find_spec(_library) is None:
+        collect_ignore_glob += [f"tests/{file}" for file in _files]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -117,7 +117,7 @@ def test_skills(tmp_path: Path) -> None:
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "my_shop", raising=False)
+    monkeypatch.delitem(sys.modules, "my_depot", raising=False)
     code = """
 class Desk:
     def refund(self, order: str, amount: float = 1) -> dict:
@@ -129,19 +129,19 @@ def find(order: str) -> dict:
 tools = [find, Desk().refund]
 nothing = []
 """
-    write(tmp_path / "my_shop.py", code)
+    write(tmp_path / "my_depot.py", code)
     return tmp_path
 
 
 def test_functions_and_worlds_as_tools(shop: Path) -> None:
     out = shop / "shop.tooleval.json"
-    assert run("agent", "my_shop:tools", "--out", out).output == (
+    assert run("agent", "my_depot:tools", "--out", out).output == (
         f"wrote {out}: 2 tools, 2 drafts to edit\n"
     )
     find, refund = [tool["function"] for tool in json.loads(out.read_text())["tools"]]
     assert (find["name"], find["description"]) == ("find", "Find an order.")
     assert refund["parameters"]["required"] == ["order"]
-    assert run("agent", "my_shop:Desk", "--out", out).output == (
+    assert run("agent", "my_depot:Desk", "--out", out).output == (
         f'wrote {out}: 1 tool\nremoved: "find"\n'
     )
     assert [case.id for case in load_suite(out).test_cases] == ["refund"]
@@ -150,14 +150,14 @@ def test_functions_and_worlds_as_tools(shop: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("my_shop", "expected module:object, such as my_app:agent, got my_shop"),
+        ("my_depot", "expected module:object, such as my_app:agent, got my_depot"),
         ("no_shop:agent", "cannot import 'no_shop': ModuleNotFoundError: No module named 'no_shop'"),
-        ("my_shop:agent", "my_shop:agent: 'my_shop' has no 'agent'"),
+        ("my_depot:agent", "my_depot:agent: 'my_depot' has no 'agent'"),
         (
-            "my_shop:find",
+            "my_depot:find",
             "a list of functions, or the class of a world, got function",
         ),
-        ("my_shop:nothing", "or the class of a world, got list"),
+        ("my_depot:nothing", "or the class of a world, got list"),
     ],
 )
 def test_what_has_no_tools(shop: Path, target: str, message: str) -> None:

@@ -181,6 +181,7 @@ def test_a_sign_of_life_with_capturing_off(
 
 
 def test_a_rerun_case_counts_once(project: Project) -> None:
+    pytest.importorskip("pytest_rerunfailures")
     project.suite(wrong("a"), right("b"))
     result = project.run("--reruns=2", "-p", "rerunfailures")
     header, row = table(result)

@@ -145,14 +145,14 @@ GOOD = 'model = "openai/x"\n'
         ("temperature = 0", 1, "expected one of model"),
         ('callable = "a.b"', 2, 'callable: expected "module:function"'),
         (GOOD + 'api_base = "localhost:8000"', 3, "api_base: expected a URL"),
-        ('model = "opanai/gpt-4o"', 2, "knows no provider 'opanai', did you mean openai"),
-        ('model = "gpt-400"', 2, "does not know its provider"),
+        ('model = "opanai/gpt-4o"', 2, "'opanai', did you mean openai|without litellm"),
+        ('model = "gpt-400"', 2, "does not know its provider|without litellm"),
     ],
 )
 def test_a_wrong_key_is_named_with_its_place(tmp_path: Path, body: str, line: int, message: str) -> None:
     text = refusal(tmp_path, body)
     assert text.startswith(f"{tmp_path / 'tooleval.toml'}:{line}:1: [models.mine]: ")
-    assert message in text
+    assert any(each in text for each in message.split("|"))
 
 
 def test_a_table_that_is_none(tmp_path: Path) -> None:
