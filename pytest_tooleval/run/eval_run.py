@@ -15,7 +15,6 @@ from .. import __version__
 from ..checkout.ci import ci_run
 from ..engine.limits.ledger import SharedSpending
 from ..engine.models.known import table_date
-from ..engine.models.modules import imported_modules
 from ..errors import ToolevalError
 from ..record.document import Document, RowsDocument
 from ..record.results import CaseRow, KeptCase
@@ -46,8 +45,6 @@ class EvalRun:
     """
 
     def __init__(self, process: Process, settings: Settings) -> None:
-        # An agent's modules are those of this run, also where a process has several.
-        imported_modules.cache_clear()
         # The run's id in the history and in its document.
         self.id = new_run_id(process.started)
         self.process = process
