@@ -81,13 +81,14 @@ class ProbeResult:
 
 
 def probe(spec: ModelSpec, timeout_s: float) -> Iterator[ProbeResult]:
-    """Send each probe once. Stop after any error except a refused request."""
+    """Send each probe once. Stop after any error except one request that was refused."""
     for each in PROBES:
         if each.parameter in spec.omit:
             continue
         result = ProbeResult(each, _reply(spec, each, timeout_s))
         yield result
-        if isinstance(result.reply, ModelError) and result.reply.kind != "bad_request":
+        error = result.reply
+        if isinstance(error, ModelError) and (error.fatal or error.kind != "bad_request"):
             return
 
 

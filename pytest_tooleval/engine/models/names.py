@@ -17,6 +17,8 @@ from .spec import LEXICAL, ModelSpec
 from .table_checks import spec_from_table
 from .tables import ModelTables, toml_key
 
+_WRITE = " (write it with the provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)"
+
 
 def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]:
     """The models named on the command line or in the ini file, in order, each once.
@@ -109,15 +111,15 @@ def unserved(name: str) -> str | None:
     if slash and (provider == "responses" or provider in known_providers()):
         return None
     if not has_litellm():
-        return f"without litellm its provider is unknown; {INSTALL}"
+        unknown = (
+            f"no provider {provider!r} is known" if slash else f"no known model has this name{_WRITE}"
+        )
+        return f"{unknown}; litellm knows more: {INSTALL}"
     if (slash or ":" in name) and _litellm_accepts(name):
         return None
     if slash:
         return f"litellm knows no provider {provider!r}{near(provider, known_providers())}"
-    return (
-        "No config table defines it, and litellm does not know its provider (write it with the "
-        "provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)."
-    )
+    return f"No config table defines it, and litellm does not know its provider{_WRITE}."
 
 
 def newest_of(family: str, models: Mapping[str, Entry]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,32 @@ def test_another_one_names_the_command_before_anything_is_asked(project: Project
     result.stdout.fnmatch_lines([f"*{NEEDS}"])
 
 
-def test_an_unknown_provider_may_be_one_of_litellms(project: Project) -> None:
-    result = run(project, "grok/m")
+@pytest.mark.parametrize(
+    ("model", "lines"),
+    [
+        (
+            "grok/m",
+            [
+                "*'grok/m', did you mean groq/m*",
+                "  no provider 'grok' is known; litellm knows more: pip*",
+            ],
+        ),
+        (
+            "claud",
+            ["*unknown model 'claud'*", "  no known model has this name (write it with the provider: *"],
+        ),
+    ],
+)
+def test_an_unknown_provider_may_be_one_of_litellms(
+    project: Project, model: str, lines: list[str]
+) -> None:
+    result = run(project, model)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["ERROR: unknown model 'grok/m', did you mean groq/m*", "*without litellm*"]
-    )
+    result.stderr.fnmatch_lines(lines)
+
+
+def test_a_check_says_it_once(project: Project) -> None:
+    code = "import without_litellm, pytest_tooleval.cli as cli; cli.main(['models', 'check', 'cohere_chat/m'])"
+    result = project.pytester.run(sys.executable, "-c", code)
+    result.stdout.fnmatch_lines(["the defaults: cohere_chat/m: needs litellm; *"])
+    result.stdout.no_fnmatch_line("*seed 7*")
