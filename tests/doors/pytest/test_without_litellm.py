@@ -66,7 +66,8 @@ def test_an_unknown_provider_may_be_one_of_litellms(
 
 
 def test_a_check_says_it_once(project: Project) -> None:
-    code = "import without_litellm, pytest_tooleval.cli as cli; cli.main(['models', 'check', 'cohere_chat/m'])"
+    check = "main(['models', 'check', 'cohere_chat/m'])"
+    code = f"import without_litellm; from pytest_tooleval.cli import main; {check}"
     result = project.pytester.run(sys.executable, "-c", code)
     result.stdout.fnmatch_lines(["the defaults: cohere_chat/m: needs litellm; *"])
     result.stdout.no_fnmatch_line("*seed 7*")
