@@ -157,7 +157,7 @@ class AnsweredCases:
             choice = None if self.choice is None else "auto"
         if choice is not None and choice != self.choice:
             case["tool_choice"] = choice
-        return case
+        return {**case, **answer.more}
 
     def _prompt(self, messages: list[Message]) -> Any:
         if self.system is not None:

@@ -184,8 +184,8 @@ class RecordedAnswer:
     the request has none that a suite can express. `unread` has the types of items in the answer that are
     not known here. `draft` has the fields of a draft in place of what a case expects, which a person
     has to write. `said` has the messages of the answer itself. `is_expectation` if a person wrote what
-    to call: then arguments may be None, which any will do, and calls may have an order. `at` is its
-    place, a problem without a message.
+    to call: then arguments may be None, which any will do, calls may have an order, and `more` has
+    further fields of the case. `at` is its place, a problem without a message.
     """
 
     messages: list[Message]
@@ -197,6 +197,7 @@ class RecordedAnswer:
     said: Sequence[Message] = field(default=(), compare=False)
     is_expectation: bool = False
     is_ordered: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)
     at: Problem = field(default=Problem("", 0, 0, "", ""), compare=False)
 
     @property
@@ -328,7 +329,7 @@ def expected_in(expected: Expected) -> RecordedAnswer:
     _require_user(prompt)
     return RecordedAnswer(
         prompt, offered, "auto" if offered and offered.tools else None, list(expected.calls),
-        is_ordered=expected.is_ordered, is_expectation=True,
+        is_ordered=expected.is_ordered, is_expectation=True, more=expected.more,
     )  # fmt: skip
 
 

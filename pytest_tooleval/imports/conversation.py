@@ -67,13 +67,17 @@ class Conversation(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """A prompt and the calls that a set expects, without an answer. With `is_ordered`, in this order."""
+    """A prompt and the calls that a set expects, without an answer. With `is_ordered`, in this order.
+
+    `more` are further fields of the case.
+    """
 
     at: Problem
     messages: Sequence[Message]
     calls: Sequence[Call]
     tools: Sequence[Any] | None = None
     is_ordered: bool = False
+    more: Mapping[str, Any] = MappingProxyType({})
 
 
 class ToolList(NamedTuple):

@@ -499,6 +499,50 @@ def test_an_unknown_line_of_a_session_may_be_a_call(
     assert any("may be a call" in problem for problem in problems) is is_call
 
 
+ADK_USE = {"parts": [{"function_call": USE}]}
+
+
+def adk_set(turn: dict[str, Any], **case: Any) -> dict[str, Any]:
+    turns = [{"user_content": {"parts": [{"text": "?"}]}, **turn}]
+    return {"eval_cases": [{"conversation": turns, **case}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (adk_set({"intermediate_data": ADK_USE}), PARIS),
+        (adk_set({"agent_content": ADK_USE}), PARIS),
+        (adk_set({"agentContent": ADK_USE, "intermediateData": {"tool_uses": [USE]}}), PARIS),
+        (adk_set({"intermediate_data": [ADK_USE]}), "in a form that is not read"),
+        (adk_set({"final_response": ADK_USE}), "in a form that is not read"),
+        ({"query": "?", "reference": "Hi", "tool_use": [{"tool": "look", "args": {}}]}, "not read"),
+        (
+            adk_set({"intermediate_data": ADK_USE}, session_input={"state": {"user": "Ann"}}),
+            {"$comment": 'the state of the session: {"user": "Ann"}'},
+        ),
+        (
+            {"data": [{"query": "?", "reference": "Hello!"}], "initial_session": {}},
+            {"expected_text": ["Hello!"]},
+        ),
+        (
+            {"query": "?", "expected_tool_use": [{"tool_name": "get_weather"}], "reference": "12C."},
+            {"$comment": "the reference of the answer: 12C."},
+        ),
+    ],
+)
+def test_what_a_set_of_adk_expects(value: Any, expected: Any, tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([{"name": "get_weather", "parameters": schema}]))
+    (tmp_path / "set.json").write_text(json.dumps(value))
+    found, _ = found_in([tmp_path / "set.json", tools], None, has_tools=False)
+    if isinstance(expected, str):
+        assert expected in found.left_out[0].message
+        return
+    (case,) = apply(found, "s").suite["test_cases"]
+    assert calls(case) == [expected] if isinstance(expected, tuple) else case.items() >= expected.items()
+
+
 def _span(**attributes: Any) -> dict[str, Any]:
     times = {"start_time": "2026-01-01T00:00:00.5Z", "end_time": "2026-01-01T00:00:01Z"}
     return {"context": {"trace_id": "t", "span_id": "s"}, "parent_id": None, **times, **attributes}
