@@ -15,6 +15,7 @@ from ..suite.discovery import SUITE_ENDING
 from ..suite.slugs import slug
 from ..suite.tool_names import provider_name
 from ..text import printable
+from .first_test import write_first_test
 from .suite_files import SuitePath, say_uncollected
 
 _NAME, _TOOL, _DESCRIPTION = "weather", "get_weather", "Get current weather for a city"
@@ -22,8 +23,16 @@ _PROMPT = "What's the weather in Paris?"
 _PARAMS, _EXPECTED = ("city",), {"city": "Paris"}
 
 
+class _NewPath(SuitePath):
+    """The path of a suite or of a Python test."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(str(value))
+        return path if path.suffix == ".py" else super().convert(value, param, ctx)
+
+
 @click.command()
-@click.argument("file", required=False, type=SuitePath())
+@click.argument("file", required=False, type=_NewPath())
 @click.option("--name", help="The suite's name; default: the file's name.")
 @click.option("--tool", help="The name of a tool.")
 @click.option("--description", help="What the tool does, for the model.")
@@ -42,11 +51,17 @@ def new(
     """Write a first suite that you can run: an example, or one made of the options.
 
     FILE ends in .tooleval.json; the default is the suite's name, in the first of pytest's testpaths.
+    If it ends in .py, such as test_weather.py, an example of a test in Python is written.
     """
+    if file is not None and file.suffix == ".py":
+        _require_new(file)
+        if any((name, tool, description, params, prompt, expects)):
+            raise click.UsageError(f"the options describe a suite: write {file.stem}{SUITE_ENDING}")
+        write_first_test(file)
+        return
     name = (name or (file.name if file else _NAME)).removesuffix(SUITE_ENDING)
     path = file or Project.around().suite_folder() / f"{slug(name) or 'suite'}{SUITE_ENDING}"
-    if os.path.lexists(path):
-        raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
+    _require_new(path)
     is_example = tool in (None, _TOOL) and not params
     tool = tool or _TOOL
     params = _PARAMS if is_example else tuple(dict.fromkeys(params))
@@ -65,6 +80,11 @@ def new(
     say_uncollected(path)
     click.echo(f"run it, offline: pytest {shown} --tooleval-model=builtin/lexical")
     click.echo(f"after a change: tooleval validate {shown}")
+
+
+def _require_new(path: Path) -> None:
+    if os.path.lexists(path):
+        raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
 
 
 def _write(

@@ -101,6 +101,10 @@ class Project:
         fix = "move it there, or pass its path"
         return f"pytest alone does not collect it, as testpaths is {names}: {fix}"
 
+    def python_files(self) -> list[str]:
+        """The patterns of the names of files with Python tests."""
+        return _words(self.ini("python_files")) or ["test_*.py", "*_test.py"]
+
     def _testpaths(self) -> list[Path]:
         """The folders of the testpaths below the root."""
         patterns = [str(self.root / entry) for entry in _words(self.ini("testpaths"))]

@@ -50,6 +50,35 @@ def test_the_example_passes_with_the_built_in_model(pytester: pytest.Pytester) -
     done.assert_outcomes(passed=1)
 
 
+def test_a_first_test_in_python_passes_at_once(pytester: pytest.Pytester) -> None:
+    done = run("tests/test_a b.py")
+    assert done.output.splitlines() == [
+        "wrote tests/test_a b.py: an agent, its world, 2 tests",
+        "run it, offline: pytest 'tests/test_a b.py'",
+        "see what it would not notice: tooleval mutate 'tests/test_a b.py'",
+    ]
+    text = Path("tests/test_a b.py").read_text("utf-8")
+    pytester.runpytest_subprocess("-p", "no:asyncio", "tests").assert_outcomes(passed=2)
+    mutated = CliRunner().invoke(main, ["mutate", "tests"])
+    assert mutated.output.startswith("tests/test_a b.py: 0 of "), mutated.output
+    done = run("tests/test_a b.py")
+    assert (done.exit_code, "already exists" in done.output) == (2, True)
+    assert Path("tests/test_a b.py").read_text("utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["weather.py"], "named test_*.py or *_test.py: write test_weather.py"),
+        (["test_x.py", "--tool", "search"], "the options describe a suite: write test_x.tooleval.json"),
+    ],
+)
+def test_a_python_test_that_would_not_run(arguments: list[str], says: str) -> None:
+    done = run(*arguments)
+    assert (done.exit_code, says in done.output) == (2, True), done.output
+    assert not Path(arguments[0]).exists()
+
+
 def test_options_say_everything() -> None:
     done = run(
         "docs.tooleval.json", "--name", "Docs", "--tool", "search", "--description", "Search.",
