@@ -1179,3 +1179,22 @@ def test_the_colours_can_be_chosen_and_are_kept(site: Site) -> None:
     assert dark != "rgb(255, 255, 255)"
     page.get_by_role("button", name="Theme: dark").click()
     page.get_by_role("button", name="Theme: auto").wait_for()
+
+
+def test_a_python_test_is_shown_and_not_edited(site: Site) -> None:
+    (site.folder / "test_it.py").write_text(
+        "def agent(messages, tools):\n    return 'ok'\n\n"
+        "def test_it(tooleval):\n    assert tooleval('Hi', agent=agent).calls\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    subprocess.run(command, cwd=site.folder, capture_output=True, check=False)
+    page = site.page
+    site.go("history")
+    (made,) = site.history()
+    site.go(f"runs/{made['id']}?case=test_it.py%3A%3Atest_it")
+    expect(
+        page.get_by_text("A Python test: edit it in its file, and run it with pytest.")
+    ).to_be_visible()
+    expect(page.get_by_role("link", name="Open in VS Code")).to_be_visible()
+    expect(page.get_by_role("button", name="Accept this answer")).to_have_count(0)
+    expect(page.get_by_role("link", name="test_it.py:4")).to_have_count(0)

@@ -971,3 +971,42 @@ def test_a_replay_names_changed_modules_of_the_agent(shop: Project) -> None:
     result = run(shop, text, "--tooleval-cassette=tapes", "--tooleval-record=none")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*changed since the recording: words.py*"])
+
+
+def test_a_judge_and_a_simulated_user(shop: Project) -> None:
+    pytest.importorskip("pytest_asyncio")
+    shop.write(
+        "people.py",
+        """
+        def judge(messages, tools):
+            passed = "euros" in messages[-1]["content"].partition("<conversation>")[2]
+            arguments = {"reason": "It says euros.", "passed": passed}
+            return {"tool_calls": [{"name": "verdict", "arguments": arguments}]}
+
+        def user(messages, tools):
+            return "Refund order A1" if len(messages) == 2 else "###STOP###"
+        """,
+    )
+    tables = [f'[models.{name}]\ncallable = "people:{name}"\n' for name in ("judge", "user")]
+    shop.write("tooleval.toml", "".join(tables))
+    text = """
+def test_judge(tooleval):
+    run = tooleval("Refund A1", agent=agent, world=Shop)
+    assert run.judge("Says how much.")
+
+async def test_in_async(tooleval):
+    run = await tooleval.arun("Where is A1?", agent=agent, world=Shop)
+    assert not await run.ajudge("Says how much.")
+
+def test_user(tooleval):
+    run = tooleval("", user={"goal": "Get your money back."}, agent=agent, world=Shop)
+    assert [each["content"] for each in run.messages if each["role"] == "user"] == ["Refund order A1"]
+    assert run.world.orders["A1"]["refunded"] == 40
+    run.reply("Thanks for A1")
+    assert run.calls.count(call("get_order", ...)) == 2
+"""
+    options = ("--tooleval-judge=judge", "--tooleval-user=user", "--asyncio-mode=auto")
+    run(shop, text, *options).assert_outcomes(passed=3)
+    row = shop.rows()["test_judge[agent]"]
+    (judged,) = row["trials"][0]["transcript"]["judged"]
+    assert (judged["rubric"], judged["passed"], judged["model"]) == ("Says how much.", True, "judge")
