@@ -45,7 +45,8 @@ def home_of(agent: object, test: Test) -> Home:
         module, name = found
         return Home(module.__name__, Path(module.__file__ or test.path), name, True, True)
     fixture = next((name for name, value in test.fixtures.items() if value is agent), None)
-    called = str(fixture or getattr(agent, "__name__", type(agent).__name__))
+    inner = agent.func if isinstance(agent, functools.partial) else agent
+    called = str(fixture or getattr(inner, "__name__", type(inner).__name__))
     return Home(test.module.__name__, test.path, called, False, fixture is not None)
 
 

@@ -104,7 +104,7 @@ class CallableClient:
         if isinstance(error, ModelError):
             # Earlier calls may have changed the tools' answers.
             error.retryable = error.retryable and not (own and own.replies)
-        answer = self._read(result, error, request, latency_s)
+        answer = self._read(result, error, request, latency_s, own.last if own else "")
         if own is not None:
             answer = await own.run_of(answer, may_run="before_tool" in doors)
         if "reasoning_effort" in offered and "reasoning_effort" not in keywords:
@@ -122,7 +122,12 @@ class CallableClient:
                 )
 
     def _read(
-        self, result: object, error: BaseException | None, request: ChatRequest, latency_s: float
+        self,
+        result: object,
+        error: BaseException | None,
+        request: ChatRequest,
+        latency_s: float,
+        last: str,
     ) -> ChatAnswer:
         """Read the function's result, or how it gave up, as an answer. Raises ModelError."""
         if isinstance(error, ModelError):
@@ -130,7 +135,7 @@ class CallableClient:
         if isinstance(error, AgentGaveUp):
             return read_giving_up(self._spec, error, request.messages, latency_s)
         if error is not None:
-            text = f"{self._spec.callable} raised {error_text(error)}{raised_at(error)}"
+            text = f"{self._spec.callable} raised {error_text(error)}{raised_at(error)}{last}"
             raise callable_error(text)
         return read_result(self._spec, result, request.messages, latency_s)
 

@@ -24,7 +24,7 @@ from ...record.transcript import Message
 from ...scoring.one_call import shown_call, with_arguments
 from ...secrets import redacted
 from ...suite.resolved import find_tool
-from ...text import first_few
+from ...text import first_few, shorten
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import AnswersTools
 from .returned import in_order
@@ -94,6 +94,15 @@ class OwnLoop:
         self._known = 0
         self._unawaited: dict[_Later, str] = {}
         self._since = time.perf_counter()
+
+    @property
+    def last(self) -> str:
+        """The last call and its answer, for the message of an agent that failed; empty without one."""
+        if not self.replies or not self.replies[-1].answers:
+            return ""
+        (call,) = self.replies[-1].message["tool_calls"]
+        answer = str(self.replies[-1].answers[-1].get("content"))
+        return f", after {call['function']['name']} answered {shorten(answer, 120)}"
 
     def call_tool(
         self,

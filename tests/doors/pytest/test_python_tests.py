@@ -523,6 +523,15 @@ def test_it(tooleval):
     run(shop, text).stdout.fnmatch_lines(["*test_it returned <class 'bool'>*"])
 
 
+def test_a_partial_has_the_name_of_its_function(shop: Project) -> None:
+    text = """
+def test_it(tooleval):
+    tooleval("Where is A1?", agent=functools.partial(agent), world=Shop)
+"""
+    run(shop, text).assert_outcomes(passed=1)
+    assert row_of(shop)["model"] == "agent"
+
+
 def test_unknown_words_in_the_mark(shop: Project) -> None:
     text = '@pytest.mark.tooleval(trails=2)\ndef test_it(tooleval): tooleval("Hi", agent=agent)\n'
     result = run(shop, text)

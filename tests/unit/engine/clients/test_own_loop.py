@@ -140,6 +140,9 @@ def raises(messages, tools, call_tool):
     call_tool("search")
     raise ValueError("no key")
 
+def trusting(messages, tools, call_tool):
+    return json.loads(call_tool("serach"))["found"]
+
 def whole_run(messages, tools):
     call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": "{}"}}
     book = {"id": "b", "type": "function", "function": {"name": "book", "arguments": "{}"}}
@@ -546,6 +549,8 @@ def test_what_a_model_makes_up_is_its_own_mistake(runner: Runner, folder: Path) 
         ("by_keyword", "call_tool('search', day=...): expected a tool's name and its arguments as one"),
         ("large", "the calls are larger than 32 MiB in total"),
         ("raises", "raised ValueError: no key at"),
+        ("raises", ", after search answered "),
+        ("trusting", ', after serach answered {"error": "there is no tool \'serach\''),
         ("asks_nobody", "or a list of all messages of the run"),
     ],
 )
