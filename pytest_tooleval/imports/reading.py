@@ -20,7 +20,9 @@ from .formats.skills import SKILL_FILE, skill_files
 from .records import Record, UnusableError, looks_like, read_records, read_yaml
 
 _ENDINGS = (".json", ".jsonl", ".eval")
-_YAML = (".yaml", ".yml")  # not searched for in folders, where most are something else
+_YAML = (".yaml", ".yml")
+# In folders, other files of YAML are not searched for, as most are something else.
+_CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml")
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records
 _SUITE = "it is a suite already, which pytest runs; there is nothing to import"
@@ -92,7 +94,8 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        names = (each for each in sorted(path.rglob("*")) if each.suffix in _ENDINGS)
+        paths_in = sorted(path.rglob("*"))
+        names = (each for each in paths_in if each.suffix in _ENDINGS or each.name in _CONFIGS)
         found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
         parts = [format.is_part for format in all_formats().values()]
         found = [each for each in found if not any(is_part(each) for is_part in parts)]

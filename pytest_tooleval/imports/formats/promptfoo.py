@@ -1,69 +1,127 @@
 """Configs of promptfoo, whose assertions name tools.
 
-An assertion in JavaScript is read only if it compares a call's name or one of its arguments. A test with
-another one, or with an assertion on numbers of calls, is left out, as its case would be weaker.
+An assertion in JavaScript is read only if it compares a call's name or one of its arguments. The
+`$comment` of a case has the assertions of its test that it cannot express.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ...explain import show
+from ...record.calls import is_number
+from ...record.untrusted import as_mapping, as_text, objects_in
 from ...secrets import redacted
-from ..conversation import Expected, Item
+from ...text import json_text
+from ..conversation import Call, Expected, Item
 from ..format import Format, each_record
-from ..records import Record, UnusableError, read_yaml
+from ..records import Record, UnusableError, decoded, read_yaml
 from ..tool_dialects import tool_values
 
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_TEMPLATE = re.compile(r"\{\{|\{%")
 _PICKED = re.compile(r"output\[0\]\.(?:function\.)?name")
 _NAME = re.compile(rf"{_PICKED.pattern}\s*===?\s*['\"]([\w.-]+)['\"];?")
 _ARGUMENT = re.compile(
     r"JSON\.parse\(output\[0\]\.(?:function\.)?arguments\)\.(\w+)\s*===?\s*['\"]([^'\"]*)['\"];?"
 )
-_NEGATED = re.compile(r"not-(trajectory:|tool-|is-valid-|javascript|python|equals)")
-# Without a type it is a reference to another one.
-_OTHERS = ("", "assert-set", "javascript", "python", "equals", "trajectory:step-count")
+_VALID = ("is-valid-openai-tools-call", "is-valid-openai-function-call")  # as `arguments_valid`
+_LIMITS = {"latency": ("max_latency_s", 1000), "cost": ("max_cost_usd", 1)}
 _FILE = "file://"
+_DATA = (".yaml", ".yml", ".json")
+_TEXTS = (".txt", ".md", ".j2")
+_PATH = re.compile(r"\S+\.(?:txt|md|j2|jsonl?|ya?ml|csv|py|[cm]?[jt]s)")
+_NEXT_PROMPT = re.compile(r"^---\s*$", re.MULTILINE)
+_MOST_NOTE = 200
+
+Prompt = str | list[Any]
 
 
 def _holds(value: Any) -> bool:
     found = as_mapping(value)
-    return isinstance(found.get("tests"), list) and ("prompts" in found or "providers" in found)
+    return isinstance(found.get("tests"), (list, str)) and ("prompts" in found or "providers" in found)
 
 
 def _read(record: Record) -> Iterator[Item]:
     if not _holds(record.value):
         raise UnusableError("expected a config with prompts, providers and tests")
-    config = record.value
-    prompts = [each for each in as_list(config.get("prompts")) if isinstance(each, str)]
-    if len(prompts) != 1 or prompts[0].startswith(_FILE):
-        raise UnusableError("expected one prompt, written in the config")
-    tools = _tools(record.path, config)
-    default = as_mapping(config.get("defaultTest"))
-    for number, test in enumerate(as_list(config["tests"])):
+    config, folder = record.value, record.path.parent
+    prompts = [each for value in _listed(config.get("prompts")) for each in _prompts(folder, value)]
+    if not prompts:
+        raise UnusableError("expected prompts")
+    tools = _tools(folder, config)
+    default = as_mapping(_loaded(folder, config.get("defaultTest")))
+    tests = [test for each in _listed(config["tests"]) for test in _listed(_loaded(folder, each))]
+    for number, test in enumerate(tests):
         place = record.inside(test, f"tests[{number}]")
-        about = as_mapping(test)
+        about = {**default, **as_mapping(test)}
         given = {**as_mapping(default.get("vars")), **as_mapping(about.get("vars"))}
-        asserts = [*objects_in(default.get("assert")), *objects_in(about.get("assert"))]
+        asserts = [*objects_in(default.get("assert")), *objects_in(as_mapping(test).get("assert"))]
         try:
-            messages = [{"role": "user", "content": _filled(prompts[0], given)}]
-            calls, is_ordered = _calls(asserts, as_mapping(about.get("options")))
+            if not isinstance(test, dict):
+                raise UnusableError(f"expected a test or {_FILE}..., got {show(test)}")
+            calls, is_ordered, more = _expectation(asserts, about, given)
+            for prompt in prompts:
+                messages = _messages(prompt, given)
+                yield Expected(place.problem(), messages, calls, tools, is_ordered, more)
         except UnusableError as error:
             yield place.problem(str(error))
-            continue
-        yield Expected(place.problem(), messages, calls, tools, is_ordered)
 
 
-def _tools(path: Path, config: Mapping[str, Any]) -> list[Any] | None:
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _loaded(folder: Path, value: Any) -> Any:
+    """The value, or that of the file that it names."""
+    if not isinstance(value, str) or not value.startswith(_FILE):
+        return value
+    path = folder / value.removeprefix(_FILE)
+    if path.suffix not in _DATA:
+        raise UnusableError(f"{value}: only files of YAML and JSON are read")
+    return redacted(read_yaml(path))
+
+
+def _prompts(folder: Path, value: Any) -> Iterator[Prompt]:
+    """The prompts that an entry is or names: texts, or chat messages."""
+    text = value.get("raw") or value.get("id") if isinstance(value, dict) else value
+    if not isinstance(text, str):
+        raise UnusableError("a prompt that is neither a text nor a file")
+    name = text.removeprefix(_FILE)
+    if name == text and not _PATH.fullmatch(text):
+        messages = decoded(text)
+        yield messages if isinstance(messages, list) else text
+    elif Path(name).suffix in _TEXTS and "*" not in name:
+        try:
+            parts = _NEXT_PROMPT.split(redacted((folder / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            raise UnusableError(f"the prompt {name} cannot be read") from None
+        yield from filter(None, map(str.strip, parts))
+    else:
+        messages = _loaded(folder, f"{_FILE}{name}")
+        if not isinstance(messages, list):
+            raise UnusableError(f"the prompt {name}: expected a list of messages")
+        yield messages
+
+
+def _messages(prompt: Prompt, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if isinstance(prompt, str):
+        return [{"role": "user", "content": _filled(prompt, given)}]
+    messages = objects_in(prompt)
+    if len(messages) != len(prompt) or not all(
+        isinstance(each.get("content"), str) for each in messages
+    ):
+        raise UnusableError("a prompt whose messages are no texts")
+    return [{**each, "content": _filled(each["content"], given)} for each in messages]
+
+
+def _tools(folder: Path, config: Mapping[str, Any]) -> list[Any] | None:
     """The tools of the first provider that has some, also from a file beside the config."""
     for provider in objects_in(config.get("providers")):
-        given = as_mapping(provider.get("config")).get("tools")
-        if isinstance(given, str) and given.startswith(_FILE):
-            given = redacted(read_yaml(path.parent / given.removeprefix(_FILE)))
+        given = _loaded(folder, as_mapping(provider.get("config")).get("tools"))
         if given:
             return [_definition(tool) for tool in tool_values(given)]
     return None
@@ -74,34 +132,51 @@ def _definition(tool: Any) -> Any:
     return as_mapping(as_mapping(as_mapping(tool).get("definition")).get("schema")) or tool
 
 
-def _filled(prompt: str, given: Mapping[str, Any]) -> str:
+def _filled(text: str, given: Mapping[str, Any]) -> str:
     def value(found: re.Match[str]) -> str:
-        if not isinstance(given.get(found[1]), (str, int, float)):
+        held = given.get(found[1])
+        if not isinstance(held, (str, int, float)) or as_text(held).startswith(_FILE):
             raise UnusableError(f"the variable {found[1]} of the prompt has no text")
-        return str(given[found[1]])
+        return str(held)
 
-    return _VARIABLE.sub(value, prompt)
+    if _TEMPLATE.search(_VARIABLE.sub("", text)):
+        raise UnusableError("a prompt with a template of which more than {{name}} would have to be read")
+    return _VARIABLE.sub(value, text)
 
 
-def _calls(
-    asserts: list[dict[str, Any]], options: Mapping[str, Any]
-) -> tuple[list[tuple[str, dict[str, Any] | None]], bool]:
+def _names(kind: str, value: Any) -> list[str]:
+    """The tools that an assertion names."""
+    inner = as_mapping(value)
+    names = inner.get("sequence") or inner.get("steps") or inner.get("name") or value
+    names = names if isinstance(names, list) else [names]
+    if not all(isinstance(name, str) for name in names):
+        raise UnusableError(f"{kind}: expected names of tools")
+    if inner.get("max") is not None or inner.get("min") not in (None, 1):
+        raise UnusableError(f"{kind}: a number of calls, which a case cannot express")
+    return names
+
+
+def _expectation(
+    asserts: list[dict[str, Any]], test: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[Sequence[Call], bool, dict[str, Any]]:
+    """The calls that a test expects, whether in order, and the other fields of its case."""
     found: dict[str, dict[str, Any] | None] = {}
     arguments: dict[str, Any] = {}
+    forbidden: list[str] = []
+    rubrics: list[dict[str, Any]] = []
+    limits: dict[str, float] = {}
+    notes = [f"threshold: {json_text(test['threshold'])}"] if "threshold" in test else []
     is_ordered = False
     for each in asserts:
-        kind, value = as_text(each.get("type")), each.get("value")
+        kind, value, threshold = as_text(each.get("type")), each.get("value"), each.get("threshold")
         inner = as_mapping(value)
-        picked = as_text(each.get("transform") or options.get("transform"))
+        picked = as_text(each.get("transform") or as_mapping(test.get("options")).get("transform"))
         if kind in ("tool-call-f1", "trajectory:tool-used", "trajectory:tool-sequence"):
-            names = inner.get("sequence") or inner.get("steps") or inner.get("name") or value
-            names = names if isinstance(names, list) else [names]
-            if not all(isinstance(name, str) for name in names):
-                raise UnusableError(f"{kind}: expected names of tools")
-            if inner.get("max") is not None or inner.get("min") not in (None, 1):
-                raise UnusableError(f"{kind}: a number of calls, which a case cannot express")
-            found |= {name: found.get(name) for name in names}
+            found |= {name: found.get(name) for name in _names(kind, value)}
             is_ordered = is_ordered or kind.endswith("sequence")
+            notes += [f"{kind}: threshold {json_text(threshold)}"] if threshold not in (None, 1) else []
+        elif kind == "not-trajectory:tool-used":
+            forbidden += _names(kind, value)
         elif kind == "trajectory:tool-args-match":
             # It compares the given ones, so that without any all will do.
             found[as_text(inner.get("name"))] = dict(as_mapping(inner.get("args"))) or None
@@ -111,20 +186,31 @@ def _calls(
             found.setdefault(match[1], None)
         elif kind == "javascript" and (match := _ARGUMENT.fullmatch(as_text(value).strip())):
             arguments[match[1]] = match[2]
-        elif kind in _OTHERS or "output[0]" in picked or _NEGATED.match(kind):
-            raise UnusableError(f"an assertion of the type {kind} that a case cannot express")
+        elif kind == "llm-rubric" and isinstance(value, str):
+            rubrics.append({"$judge": _filled(value, given)})
+        elif kind in _LIMITS and is_number(threshold):
+            name, divisor = _LIMITS[kind]
+            limits[name] = threshold / divisor
+        elif kind not in _VALID:
+            notes.append(json_text(each, _MOST_NOTE))
     if arguments and len(found) == 1:
-        found = {name: {**(given or {}), **arguments} for name, given in found.items()}
+        found = {name: {**(own or {}), **arguments} for name, own in found.items()}
+    elif arguments:
+        notes.append(f"arguments of one of the calls: {json_text(arguments, _MOST_NOTE)}")
     if not found or "" in found:
-        raise UnusableError("no assertion names a tool")
-    return [*found.items()], is_ordered
+        raise UnusableError("no assertion names a tool that should be called")
+    note = f"assertions without a counterpart: {'; '.join(notes)}" if notes else ""
+    more = {
+        "forbidden_calls": forbidden, "expected_text": rubrics, "thresholds": limits, "$comment": note,
+    }  # fmt: skip
+    return [*found.items()], is_ordered, {key: each for key, each in more.items() if each}
 
 
 FORMAT = Format(
     title="configs of promptfoo",
     recognised="`prompts`, `providers` and `tests`, in YAML or JSON",
     tools="of the provider, also from a file",
-    expectations="tools, and arguments if given",
+    expectations="tools, arguments, forbidden tools, rubrics, limits; the rest in `$comment`",
     example="promptfooconfig.yaml",
     holds=_holds,
     read=each_record(_read),

@@ -126,6 +126,8 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
             ("Weather in Rome?", [("get_weather", "")]),
             ("Weather in Lima?", [LIMA]),
             ("Weather in Nice?", [("get_weather", "Nice")]),
+            ("Weather in Bonn?", [("get_weather", "")]),
+            ("Weather in Kiel?", [("get_weather", "")]),
         ],
     ),
     "sharegpt.jsonl": (
@@ -259,9 +261,7 @@ LEFT_OUT = {
     ],
     "promptfoo.yaml": [
         (1, "trajectory:tool-used: a number of calls, which a case cannot express"),
-        (1, "an assertion of the type similar that a case cannot express"),
-        (1, "an assertion of the type assert-set that a case cannot express"),
-        (1, "an assertion of the type javascript that a case cannot express"),
+        (1, "no assertion names a tool that should be called"),
     ],
     "xlam.json": [
         (35, "the arguments of get_weather break the tool's schema: 'city' is a required property"),
@@ -541,6 +541,81 @@ def test_what_a_set_of_adk_expects(value: Any, expected: Any, tmp_path: Path) ->
         return
     (case,) = apply(found, "s").suite["test_cases"]
     assert calls(case) == [expected] if isinstance(expected, tuple) else case.items() >= expected.items()
+
+
+ONE_TEST = "[{vars: {city: Oslo}, assert: [{type: tool-call-f1, value: [get_weather]}]}]"
+
+
+def promptfoo_cases(folder: Path, prompts: str, tests: str) -> list[dict[str, Any]]:
+    (folder / "tools.json").write_text(json.dumps([{"name": "get_weather"}, {"name": "look"}]))
+    (folder / "ask.txt").write_text("Weather in {{city}}?\n---\nBriefly: {{ city }}?")
+    (folder / "chat.json").write_text(json.dumps([{"role": "user", "content": "{{city}}?"}]))
+    (folder / "tests.yaml").write_text(ONE_TEST)
+    (folder / "promptfooconfig.yaml").write_text(
+        f"prompts: {prompts}\ntests: {tests}\n"
+        "providers: [{id: 'openai:gpt-4o', config: {tools: 'file://tools.json'}}]\n"
+    )
+    found, _ = found_in([folder / "promptfooconfig.yaml"], None, has_tools=False)
+    cases: list[dict[str, Any]] = apply(found, "s").suite["test_cases"]
+    return cases
+
+
+@pytest.mark.parametrize(
+    ("prompts", "tests", "expected"),
+    [
+        ("['{{city}}?', 'And {{city}}?']", ONE_TEST, ["Oslo?", "And Oslo?"]),
+        ("'file://ask.txt'", "['file://tests.yaml']", ["Weather in Oslo?", "Briefly: Oslo?"]),
+        ("[ask.txt]", "'file://tests.yaml'", ["Weather in Oslo?", "Briefly: Oslo?"]),
+        ("[{id: 'file://chat.json'}]", ONE_TEST, ["Oslo?"]),
+        ("""['[{"role": "user", "content": "{{city}}?"}]']""", ONE_TEST, ["Oslo?"]),
+        ("[ask.py]", ONE_TEST, "only files of YAML and JSON are read"),
+        ("[other.txt]", ONE_TEST, "the prompt other.txt cannot be read"),
+        ("['{{city}}?']", "'file://tests.csv'", "only files of YAML and JSON are read"),
+        ("['{{city}}?']", "[tests.yaml]", "expected a test or file://..."),
+        ("['{{ city | upper }}?']", ONE_TEST, "a prompt with a template"),
+    ],
+)
+def test_prompts_and_tests_of_promptfoo(prompts: str, tests: str, expected: Any, tmp_path: Path) -> None:
+    if isinstance(expected, str):
+        with pytest.raises(SuiteError, match=expected):
+            promptfoo_cases(tmp_path, prompts, tests)
+    else:
+        assert [last_words(case) for case in promptfoo_cases(tmp_path, prompts, tests)] == expected
+
+
+@pytest.mark.parametrize(
+    ("assertion", "expected"),
+    [
+        ("{type: is-valid-openai-tools-call}", {}),
+        ("{type: not-trajectory:tool-used, value: look}", {"forbidden_calls": ["look"]}),
+        ("{type: llm-rubric, value: 'Names {{city}}.'}", {"expected_text": [{"$judge": "Names Oslo."}]}),
+        ("{type: latency, threshold: 900}", {"thresholds": {"max_latency_s": 0.9}}),
+        ("{type: cost, threshold: 0.01}", {"thresholds": {"max_cost_usd": 0.01}}),
+        ("{type: tool-call-f1, value: [get_weather], threshold: 0.5}", "tool-call-f1: threshold 0.5"),
+        ("{type: contains, value: sunny}", '{"type": "contains", "value": "sunny"}'),
+        ("{type: javascript, value: output.length > 0}", "output.length > 0"),
+    ],
+)
+def test_every_assertion_of_promptfoo_is_translated_or_named(
+    assertion: str, expected: Any, tmp_path: Path
+) -> None:
+    tests = (
+        f"[{{vars: {{city: Oslo}}, assert: [{{type: tool-call-f1, value: get_weather}}, {assertion}]}}]"
+    )
+    (case,) = promptfoo_cases(tmp_path, "['{{city}}?']", tests)
+    comment = case.pop("$comment", "")
+    if isinstance(expected, str):
+        assert expected in comment
+    else:
+        assert case == {**case, **expected}
+        assert comment == ""
+
+
+def test_the_config_of_promptfoo_is_found_in_a_folder(tmp_path: Path) -> None:
+    promptfoo_cases(tmp_path, "['{{city}}?']", ONE_TEST)
+    (tmp_path / "chat.json").unlink()
+    _, lines = found_in([tmp_path], None, has_tools=False)
+    assert any(line.endswith("1 record as configs of promptfoo") for line in lines)
 
 
 def _span(**attributes: Any) -> dict[str, Any]:
