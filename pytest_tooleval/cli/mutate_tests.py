@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PLUGIN = "pytest_tooleval.plugin.python_mutants"
 _RUNS = 50  # the newest ones, in which an answer to each test is looked for
 _LONGEST_S = 600.0
+_CUT_SHORT = (2, 3)  # pytest's status after pytest.exit(), and after an error of its own
 
 
 def is_python_test(path: Path) -> bool:
@@ -112,7 +113,8 @@ def _tried(
         given, out = Path(folder, "agents.json"), Path(folder, "outcomes.json")
         given.write_bytes(to_json(agents))
         command = [sys.executable, "-m", "pytest", *map(str, files), "-q", "-p", _PLUGIN]
-        command += ["-p", "no:cacheprovider", *(f"--tooleval-model={label}" for label in models)]
+        command += ["-o", f"cache_dir={folder}/cache"]
+        command += [*(f"--tooleval-model={label}" for label in models)]
         environment = {**os.environ, AGENTS: str(given), OUTCOMES: str(out)}
         try:
             done = subprocess.run(
@@ -120,7 +122,7 @@ def _tried(
             )
         except subprocess.TimeoutExpired:
             raise ToolevalError(f"the tests took longer than {_LONGEST_S:.0f} s; name fewer") from None
-        if not out.exists():
+        if not out.exists() or done.returncode in _CUT_SHORT:
             text = printable("\n".join(filter(None, (done.stdout, done.stderr))), keep_newlines=True)
             raise ToolevalError(f"pytest could not run the tests:\n{text.strip()}")
         return msgspec.json.decode(out.read_bytes(), type=dict[str, dict[int, Tried]])

@@ -23,6 +23,18 @@ from ..run.asker import Asker
 from .processes import may_ask
 from .python_tests import MAKE_CASE
 
+_INSTEAD = {
+    "numprocesses": 0,
+    "maxfail": 0,
+    "keyword": "",
+    "markexpr": "",
+    "collectonly": False,
+    "xmlpath": None,
+    "tooleval_report": None,
+    "tooleval_baseline": None,
+    "tooleval_estimate": None,
+    "tooleval_events": None,
+}
 _PARAMETER = "_tooleval_wrong_agent"
 _ID = "wrong-agent-"
 _IDS = re.compile(rf"-{_ID}(\d+)|{_ID}(\d+)-|\[{_ID}(\d+)\]")
@@ -30,9 +42,11 @@ _IDS = re.compile(rf"-{_ID}(\d+)|{_ID}(\d+)-|\[{_ID}(\d+)\]")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    # The outcomes of all are gathered in one process, whatever the ini file says of xdist.
-    if hasattr(config.option, "numprocesses"):
-        config.option.numprocesses = 0
+    # Whatever the ini file says: the outcomes of all are gathered, in one process, and the files of a
+    # real run stay.
+    for name, value in _INSTEAD.items():
+        if hasattr(config.option, name):
+            setattr(config.option, name, value)
 
 
 def pytest_configure(config: pytest.Config) -> None:

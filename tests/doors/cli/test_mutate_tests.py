@@ -169,3 +169,13 @@ def test_a_limit_and_files_without_answers(project: Path) -> None:
 def test_tests_can_be_named_by_folder_and_node_id(project: Path, paths: str, says: str) -> None:
     done = run("pytest_tooleval", "mutate", *paths.split(), folder=project)
     assert any(line.startswith(says) for line in (done.stdout + done.stderr).splitlines()), done
+
+
+def test_options_of_other_runs_neither_stop_it_nor_get_its_files(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = "-x --lf -k text --junitxml=other.xml --tooleval-report=other.html"
+    monkeypatch.setenv("PYTEST_ADDOPTS", options)
+    done = run("pytest_tooleval", "mutate", "test_shop.py::test_state", folder=project)
+    assert done.stdout.startswith("test_shop.py: 1 of 5 wrong agents accepted"), done
+    assert not [*project.glob("other.*")]
