@@ -584,12 +584,27 @@ def _part(part: str | dict[str, Any]) -> dict[str, Any] | None:
         return {"type": "text", "text": part["text"]}
     if kind == "input_image" and isinstance(part.get("image_url"), str):
         return {"type": "image_url", "image_url": {"url": part["image_url"]}}
+    if kind in ("image", "document") and (
+        url := _address_of(as_mapping(part.get("source")))
+    ):  # Anthropic's
+        if kind == "image":
+            return {"type": "image_url", "image_url": {"url": url}}
+        file = {"file_data": url, "filename": as_text(part.get("title")) or "file"}
+        return {"type": "file", "file": file} if url.startswith("data:") else None
     if kind == "input_file" and ("file_data" in part or "file_id" in part):
         file = {key: part[key] for key in ("file_data", "file_id", "filename") if part.get(key)}
         return {"type": "file", "file": file}
     if kind in _CHAT_PARTS and isinstance(part.get(kind), dict):
         return {"type": kind, kind: part[kind]}
     return None
+
+
+def _address_of(source: Mapping[str, Any]) -> str:
+    """The URL of an image or a document of Anthropic's; empty for one with another source."""
+    kind, data = as_text(source.get("media_type")), as_text(source.get("data"))
+    if source.get("type") == "base64" and data:
+        return f"data:{kind};base64,{data}"
+    return as_text(source.get("url")) if source.get("type") == "url" else ""
 
 
 def _sent(call: _Call) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def has_parts(message: Mapping[str, Any]) -> bool:
 def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     """Read a message of generateContent."""
     is_reply = message.get("role") == "model"
-    texts: list[str] = []
+    said: list[dict[str, Any]] = []
     for each in as_list(message.get("parts")):
         part = {"text": each} if isinstance(each, str) else each
         if not isinstance(part, Mapping):
@@ -50,17 +50,32 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
             if is_reply and not known.get("thought"):
                 chat.say(as_text(known[kind]))
             elif not is_reply:
-                texts.append(as_text(known[kind]))
-        elif kind in _FILES:
-            texts.append("[file]")
+                said.append({"type": "text", "text": as_text(known[kind])})
+        elif kind in _FILES and not is_reply and (file := _file(held)):
+            said.append(file)
         elif kind != "thought":
             chat.keep(part, replies=is_reply)
     for field in unread_fields({key: value for key, value in message.items() if key != "parts"}):
         chat.keep(field, replies=is_reply)
     if is_reply and message.get("tool_calls"):
         chat.keep({"tool_calls": message["tool_calls"]}, replies=True)
-    if texts:
-        chat.add({"role": message.get("role"), "content": "\n".join(texts)})
+    if said:
+        is_text = all(part["type"] == "text" for part in said)
+        content = "\n".join(part["text"] for part in said) if is_text else said
+        chat.add({"role": message.get("role"), "content": content})
+
+
+def _file(held: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A file as a part of the chat API; None if it has no such part, as for most at an address."""
+    kind = as_text(held.get("mimeType") or held.get("mime_type"))
+    address = as_text(held.get("fileUri") or held.get("file_uri"))
+    data = f"data:{kind};base64,{held['data']}" if isinstance(held.get("data"), str) else ""
+    if kind.startswith("image/") and (data or address):
+        return {"type": "image_url", "image_url": {"url": data or address}}
+    if kind.startswith("audio/") and data:
+        audio = {"data": held["data"], "format": kind.removeprefix("audio/")}
+        return {"type": "input_audio", "input_audio": audio}
+    return {"type": "file", "file": {"file_data": data, "filename": "file"}} if data else None
 
 
 def _snake(name: str) -> str:

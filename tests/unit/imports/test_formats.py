@@ -543,6 +543,64 @@ def test_what_a_set_of_adk_expects(value: Any, expected: Any, tmp_path: Path) ->
     assert calls(case) == [expected] if isinstance(expected, tuple) else case.items() >= expected.items()
 
 
+PNG = "data:image/png;base64,AA=="
+PDF = "data:application/pdf;base64,AA=="
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "expected"),
+    [
+        ("gemini", {"inlineData": {"mimeType": "image/png", "data": "AA=="}}, PNG),
+        ("gemini", {"inline_data": {"mime_type": "image/png", "data": "AA=="}}, PNG),
+        ("gemini", {"fileData": {"mimeType": "image/png", "fileUri": "https://a.b/c"}}, "https://a.b/c"),
+        ("gemini", {"inlineData": {"mimeType": "application/pdf", "data": "AA=="}}, PDF),
+        ("gemini", {"inlineData": {"mimeType": "audio/wav", "data": "AA=="}}, "wav"),
+        ("gemini", {"fileData": {"mimeType": "application/pdf", "fileUri": "gs://a"}}, None),
+        (
+            "anthropic",
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}},
+            PNG,
+        ),
+        (
+            "anthropic",
+            {"type": "image", "source": {"type": "url", "url": "https://a.b/c"}},
+            "https://a.b/c",
+        ),
+        (
+            "anthropic",
+            {
+                "type": "document",
+                "source": {"type": "base64", "media_type": "application/pdf", "data": "AA=="},
+            },
+            PDF,
+        ),
+        ("anthropic", {"type": "image", "source": {"type": "file", "file_id": "f"}}, None),
+    ],
+)
+def test_files_in_a_prompt_are_kept_or_refused(
+    name: str, part: dict[str, Any], expected: str | None, tmp_path: Path
+) -> None:
+    """None becomes a text in its place."""
+    if name == "gemini":
+        record = json.loads((DATA / "gemini.jsonl").read_text().splitlines()[0])
+        record["request"]["contents"][0]["parts"].append(part)
+    else:
+        tools = [{"name": "get_weather", "input_schema": {"type": "object"}}]
+        asked = {"role": "user", "content": [{"type": "text", "text": "Oslo?"}, part]}
+        use = {"type": "tool_use", "id": "1", "name": "get_weather", "input": {}}
+        record = {"tools": tools, "messages": [asked, {"role": "assistant", "content": [use]}]}
+    (tmp_path / "log.json").write_text(json.dumps([record]))
+    found, _ = found_in([tmp_path / "log.json"], None, has_tools=False)
+    if expected is None:
+        with pytest.raises(SuiteError, match="the prompt has a part of the type"):
+            apply(found, "s")
+        return
+    (case,) = apply(found, "s").suite["test_cases"]
+    text, kept = case["prompt"][-1]["content"]
+    assert text == {"type": "text", "text": "Oslo?"}
+    assert expected in kept[kept["type"]].values()
+
+
 ONE_TEST = "[{vars: {city: Oslo}, assert: [{type: tool-call-f1, value: [get_weather]}]}]"
 
 
