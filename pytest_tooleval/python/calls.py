@@ -37,11 +37,6 @@ class Call:
         return found
 
     def __eq__(self, other: object) -> bool:
-        __tracebackhide__ = True
-        if isinstance(other, str):  # of `assert "refund" not in run.calls`, which would always hold
-            raise TypeError(
-                f"a call never equals a text; write call({other!r}, ...), or compare its name"
-            )
         if not isinstance(other, Call):
             return NotImplemented
         made, expected = (other, self) if self.made is None else (self, other)
@@ -102,6 +97,23 @@ class Calls(list[Call]):
         """The calls in any order, to compare with a list."""
         return Unordered(self)
 
+    def __contains__(self, call: object) -> bool:
+        __tracebackhide__ = True
+        _require_no_text(call)
+        return super().__contains__(call)
+
+    def __ne__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        for each in other if isinstance(other, list) else ():
+            _require_no_text(each)
+        return super().__ne__(other)
+
+    def count(self, call: Call) -> int:
+        """How many calls equal this one."""
+        __tracebackhide__ = True
+        _require_no_text(call)
+        return super().count(call)
+
     @overload
     def __getitem__(self, place: SupportsIndex) -> Call: ...
     @overload
@@ -110,6 +122,16 @@ class Calls(list[Call]):
         __tracebackhide__ = True
         found = super().__getitem__(place)
         return Calls(found) if isinstance(found, list) else found
+
+
+def _require_no_text(call: object) -> None:
+    """Refuse `"refund" not in run.calls`, which would always hold.
+
+    `==` never holds, and libraries compare calls with texts, so it stays Python's.
+    """
+    __tracebackhide__ = True
+    if isinstance(call, str):
+        raise TypeError(f"a call never equals a text; write call({call!r}, ...), or compare its name")
 
 
 class Unordered:
