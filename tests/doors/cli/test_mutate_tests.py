@@ -175,7 +175,7 @@ def test_options_of_other_runs_neither_stop_it_nor_get_its_files(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = "-x --lf -k text --junitxml=other.xml --tooleval-report=other.html"
-    monkeypatch.setenv("PYTEST_ADDOPTS", options)
+    monkeypatch.setenv("PYTEST_ADDOPTS", options, prepend=" ")
     done = run("pytest_tooleval", "mutate", "test_shop.py::test_state", folder=project)
     assert done.stdout.startswith("test_shop.py: 1 of 5 wrong agents accepted"), done
     assert not [*project.glob("other.*")]
