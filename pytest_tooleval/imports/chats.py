@@ -231,7 +231,9 @@ def conversations(
         raise UnusableError(_CHUNK)
     parts = list(request_parts(value))
     messages = _messages(parts, system)
-    given = _field(parts, *_TOOLS)
+    # An answer of the Responses API repeats the tools of its request.
+    repeating = [part for part in answer_parts(value) if part.get("object") == "response"]
+    given = _field([*parts, *repeating], *_TOOLS)
     is_known = any(key in part for part in parts for key in _TOOLS)
     made = Conversation(
         record.problem(),

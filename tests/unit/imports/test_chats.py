@@ -421,3 +421,9 @@ def _holders(value: Any) -> list[Any]:
 
 def test_a_field_called_system_is_no_system_prompt_of_openai() -> None:
     assert one({**REQUEST, "system": "production", "response": CHOICES}).messages == [USER]
+
+
+def test_an_answer_of_the_responses_api_repeats_the_tools() -> None:
+    answer = one({"input": "Hi", "response": {**RESPONSE, "tools": [TOOL]}})
+    assert answer.tools == one({"input": "Hi", "tools": [TOOL], "response": RESPONSE}).tools
+    assert answer.tools
