@@ -121,7 +121,7 @@ class AgentOfTest:
             )
         except ValueError as error:
             raise ConfigError(f"agent: {error}") from None
-        digests = [test.sources.digest(file) for file in (home.file, *identity)]
+        digests = [test.digest(file) for file in (home.file, *identity)]
         # Another test may patch what the agent uses, or pass another agent of this name.
         digests.append(test.nodeid.removeprefix(test.file))
         spec = ModelSpec(

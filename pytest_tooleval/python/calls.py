@@ -99,8 +99,20 @@ class Calls(list[Call]):
 
     def __contains__(self, call: object) -> bool:
         __tracebackhide__ = True
-        _require_no_text(call)
+        self._require_clear(call)
         return super().__contains__(call)
+
+    def _require_clear(self, call: object) -> None:
+        """Refuse `call("refund") not in run.calls` if it was called with arguments."""
+        __tracebackhide__ = True
+        _require_no_text(call)
+        if not isinstance(call, Call) or call.made is not None or call.arguments or call._is_open:
+            return
+        if any(each.name == call.name and each.arguments for each in self):
+            raise TypeError(
+                f"call({call.name!r}) has no arguments, and {call.name} was called with some; "
+                f"write call({call.name!r}, ...) for any call of it"
+            )
 
     def __ne__(self, other: object) -> bool:
         __tracebackhide__ = True
@@ -111,7 +123,7 @@ class Calls(list[Call]):
     def count(self, call: Call) -> int:
         """How many calls equal this one."""
         __tracebackhide__ = True
-        _require_no_text(call)
+        self._require_clear(call)
         return super().count(call)
 
     @overload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ class Sources:
         self.digest = cache(lambda path: content_of_bytes(code_of(path)))
         self.functions = cache(lambda path: _functions(code_of(path)))
         self.imports = cache(imported_modules)
+        self.rest = cache(lambda path: _without_tests(code_of(path)))
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,17 @@ class Test:
         """The name under which reports group the tests of its file."""
         return self.path.stem
 
+    def digest(self, file: Path) -> str:
+        """A digest of a file on which answers depend.
+
+        Of the test's own file, it leaves out the other tests, and this one's assertions.
+        """
+        if file != self.path:
+            return self.sources.digest(file)
+        node = self.sources.functions(file).get(self._first_line)
+        own = "" if node is None else ast.unparse(_Asked().visit(copy.deepcopy(node)))
+        return content_of_bytes(f"{self.sources.rest(file)}\n{own}".encode())
+
     @property
     def expectation(self) -> str:
         """A fingerprint of what the test expects: its function's syntax tree, and its parameters."""
@@ -79,6 +92,26 @@ class Test:
     def _first_line(self) -> int:
         found: int = inspect.unwrap(self.function).__code__.co_firstlineno
         return found
+
+
+class _Asked(ast.NodeTransformer):
+    """Leaves out assertions, which no answer depends on."""
+
+    def visit_Assert(self, _: ast.Assert) -> None:
+        return None
+
+
+def _without_tests(code: bytes) -> str:
+    """The code of a module without its tests."""
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef)):
+            node.body = [each for each in node.body if not _is_test(each)]
+    return ast.unparse(tree)
+
+
+def _is_test(node: ast.stmt) -> bool:
+    return isinstance(node, _Function) and node.name.startswith("test")
 
 
 def _functions(code: bytes) -> Mapping[int, _Function]:

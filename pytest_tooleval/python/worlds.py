@@ -54,7 +54,8 @@ def world_of(world: object, trials: int, test: Test) -> WorldSpec:
     stands = factory is world and "<" not in name and not is_bound
     # What else a local function uses is unknown here, and may differ from test to test.
     of = "" if stands else test.nodeid
-    return WorldSpec(f"{file.stem}:{name}", file.parent, factory=factory, of=of)
+    code = test.digest(file) if file == test.path else ""
+    return WorldSpec(f"{file.stem}:{name}", file.parent, factory=factory, of=of, code=code)
 
 
 def _factory(world: object, trials: int) -> tuple[Callable[[], Any], Any]:

@@ -115,7 +115,8 @@ class WorldSpec:
 
     `memory` is shared by the worlds of a run. With `exact`, numbers arrive as the model sent them. A
     Python test passes the `factory` itself, which `target` then only names; `of` is the test if no
-    other one has this world. Such a world is never played again, so it may depend on time and chance.
+    other one has this world, and `code` a digest of its code if that is in the test's file. Such a world
+    is never played again, so it may depend on time and chance.
     """
 
     target: str
@@ -125,6 +126,7 @@ class WorldSpec:
     exact: bool = False
     factory: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     of: str = ""
+    code: str = ""
 
     @property
     def key(self) -> tuple[Hashable, ...]:
@@ -140,7 +142,7 @@ class WorldSpec:
     def identity(self) -> dict[str, Any]:
         """The world's part of a cassette key, with the code of its module or of its whole package."""
         where = (self.target, self.folder)
-        code = self.memory.once(("code", *where), partial(code_hash, *where))
+        code = self.code or self.memory.once(("code", *where), partial(code_hash, *where))
         more = {"of": self.of} if self.of else {}
         return {"target": self.target, "args": dict(self.args), "code": code, **more}
 

@@ -672,6 +672,37 @@ def test_it(tooleval):
     )
 
 
+def test_an_edited_assertion_asks_nobody(shop: Project) -> None:
+    """Where the agent and the world stand in the test's file, too."""
+    text = """
+class Desk:
+    def look(self) -> str:
+        return "rain"
+
+def teller(messages, tools, call_tool):
+    return call_tool("look", {})
+
+def test_asks(tooleval):
+    wanted = "rain"
+    assert tooleval("Hi", agent=teller, world=Desk).text == wanted
+
+def test_other(tooleval):
+    assert True
+"""
+    strict = ("--tooleval-cassette=tapes", "--tooleval-record=none", "-ktest_asks")
+    run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=2)
+    for old, new, asks in (
+        (".text == wanted", ".calls", False),
+        ("assert True", "assert tooleval", False),
+        ("def test_asks", "# a comment\ndef test_asks", False),
+        ('wanted = "rain"', 'wanted = "sun"', True),
+        ('return "rain"', 'return "snow"', True),
+        ('call_tool("look", {})', 'call_tool("look")', True),
+    ):
+        outcome = {"errors": 1} if asks else {"passed": 1}
+        run(shop, text.replace(old, new), *strict).assert_outcomes(**outcome, deselected=1)
+
+
 def test_a_rerun_of_the_test_asks_anew(shop: Project) -> None:
     pytest.importorskip("pytest_rerunfailures")
     text = """

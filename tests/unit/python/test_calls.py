@@ -49,6 +49,18 @@ def test_a_call_is_equal_if_tool_and_arguments_are(expected: Call, equal: bool) 
     assert calls.count(expected) == equal
 
 
+def test_a_call_without_arguments_is_not_any_call() -> None:
+    calls = made(REFUND)
+    bare = call("refund")
+    comparisons: list[Callable[[], object]] = [lambda: bare in calls, lambda: calls.count(bare)]
+    for compared in comparisons:
+        with pytest.raises(TypeError, match=r"write call\('refund', \.\.\.\) for any call of it"):
+            compared()
+    assert call("refund", ...) in calls
+    assert call("look") not in calls
+    assert call("look") in made(ToolCall("look", {}))
+
+
 def test_a_text_is_no_call() -> None:
     calls: Any = made(REFUND)
     comparisons: list[Callable[[], object]] = [
