@@ -111,9 +111,9 @@ def unserved(name: str) -> str | None:
     if slash and (provider == "responses" or provider in known_providers()):
         return None
     if not has_litellm():
-        unknown = (
-            f"no provider {provider!r} is known" if slash else f"no known model has this name{_WRITE}"
-        )
+        near_by = near(provider, known_providers())
+        no_provider = f"no provider {provider!r} is known{near_by}"
+        unknown = no_provider if slash else f"no known model has this name{_WRITE}"
         return f"{unknown}; litellm knows more: {INSTALL}"
     if (slash or ":" in name) and _litellm_accepts(name):
         return None
