@@ -48,7 +48,7 @@ def test_another_one_names_the_command_before_anything_is_asked(project: Project
             "grok/m",
             [
                 "*'grok/m', did you mean groq/m*",
-                "  no provider 'grok' is known; litellm knows more: pip*",
+                "  no provider 'grok' is known, did you mean groq?; litellm knows more: pip*",
             ],
         ),
         (
