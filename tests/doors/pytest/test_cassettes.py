@@ -265,6 +265,7 @@ def test_answers_survive_a_run_that_was_stopped(project: Project) -> None:
 
 
 def test_a_rerun_asks_anew(project: Project) -> None:
+    pytest.importorskip("pytest_rerunfailures")
     project.suite(wrong("a"), raising("b"))
     project.run(CASSETTE)
     project.forget_calls()
