@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 from . import adk_sdk, claude_sdk, crewai_sdk, langgraph_sdk, openai_sdk, pydantic_sdk
+
+LIMIT_S = 60  # to list an agent's tools, as from servers
 
 
 class Kind(NamedTuple):
@@ -15,6 +18,14 @@ class Kind(NamedTuple):
     name: str
     model: Callable[..., Any]
     tools_of: Callable[[Any], Coroutine[Any, Any, list[dict[str, Any]]]]
+
+    async def offered(self, agent: object) -> list[dict[str, Any]]:
+        """The tools that an agent offers, in OpenAI's format. Raises what the library does."""
+        functions = await asyncio.wait_for(self.tools_of(agent), LIMIT_S)
+        return [
+            {"type": "function", "function": {key: value for key, value in each.items() if value}}
+            for each in functions
+        ]
 
 
 _KINDS = (

@@ -43,18 +43,17 @@ def mutate_tests(paths: Sequence[Path]) -> list[TestMutation]:
     A folder may have none. Raises ToolevalError if another path has none, or pytest cannot run them.
     """
     project = Project.around()
-    answered: dict[str, CaseResult] = {}
-    history = _history(project)
-    for path in paths:
-        if not _file(path).exists():
-            raise ToolevalError(f"{path}: there is no file {_file(path)}")
-        found = _answered(history, _relative(path, project.root))
-        if not found and not path.is_dir():
+    missing = next((path for path in paths if not _file(path).exists()), None)
+    if missing is not None:
+        raise ToolevalError(f"{missing}: there is no file {_file(missing)}")
+    places = {path: _relative(path, project.root) for path in paths if _may_have_tests(path)}
+    answered = _answered(_history(project), [*places.values()]) if places else {}
+    for path, place in places.items():
+        if not path.is_dir() and not any(_is_in(id, place) for id in answered):
             raise ToolevalError(
                 f"{path}: no run of this project has a test of it that passed; run pytest "
                 f"{path} first, whose answers are then broken without asking anyone"
             )
-        answered |= found
     agents = {id: agents_of(each) for id, row in answered.items() if (each := _passing(row)) is not None}
     if not agents:
         return []
@@ -64,12 +63,17 @@ def mutate_tests(paths: Sequence[Path]) -> list[TestMutation]:
     return [_mutation(id, each, tried.get(id, {})) for id, each in agents.items()]
 
 
-def _answered(history: History, place: str) -> dict[str, CaseResult]:
-    """The newest result that passed of each Python test in a place, by node id."""
+def _may_have_tests(path: Path) -> bool:
+    """Whether a path is not a folder without any Python file, such as one of suites."""
+    return not path.is_dir() or next(path.rglob("*.py"), None) is not None
+
+
+def _answered(history: History, places: Sequence[str]) -> dict[str, CaseResult]:
+    """The newest result that passed of each Python test in these places, by node id."""
     found: dict[str, CaseResult] = {}
     for run in history.runs(_RUNS):
         for row in history.short_cases(run.id):
-            is_meant = row.file.endswith(".py") and _is_in(row.nodeid, place)
+            is_meant = row.file.endswith(".py") and any(_is_in(row.nodeid, each) for each in places)
             if is_meant and row.outcome == "passed" and row.nodeid not in found:
                 found[row.nodeid] = history.case(run.id, row.nodeid)
     return found

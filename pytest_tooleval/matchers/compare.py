@@ -250,18 +250,27 @@ def unpaired(expected: Sequence[Any], actual: Sequence[Any], mode: Mode) -> int 
     """
     fits: list[list[int]] = []
     user_of: dict[int, int] = {}
+    for i, wanted in enumerate(expected):
+        fits.append([j for j, got in enumerate(actual) if matches(wanted, got, mode)])
+        if not augmented(i, fits, user_of):
+            return i
+    return None
 
-    def place(i: int, seen: set[int]) -> bool:
+
+def augmented(i: int, fits: Sequence[Sequence[int]], user_of: dict[int, int]) -> bool:
+    """Give `i` one of the places that fit it, in `user_of`, and others another one if need be.
+
+    Returns whether that is possible: it is not if as many as can be have a place already.
+    """
+    seen: set[int] = set()
+
+    def place(i: int) -> bool:
         for j in fits[i]:
             if j not in seen:
                 seen.add(j)
-                if j not in user_of or place(user_of[j], seen):
+                if j not in user_of or place(user_of[j]):
                     user_of[j] = i
                     return True
         return False
 
-    for i, wanted in enumerate(expected):
-        fits.append([j for j, got in enumerate(actual) if matches(wanted, got, mode)])
-        if not place(i, set()):
-            return i
-    return None
+    return place(i)

@@ -76,35 +76,33 @@ def _wrong(turns: Sequence[AgentTurn]) -> Iterator[WrongAgent]:
         lies = tuple(structs.replace(turn, calls=()) for turn in turns)
         yield WrongAgent("claims", "says the same, and does nothing", lies)
     for number, turn in enumerate(turns):
+
+        def broken(kind: WrongKind, what: str, wrong: AgentTurn, at: int = number) -> WrongAgent:
+            return WrongAgent(kind, what, (*turns[:at], wrong, *turns[at + 1 :]))
+
         if (lie := near_text(turn.text)) != turn.text:
-            said = structs.replace(turn, text=lie)
             what = f"says {json_text(lie, 60)} instead of {json_text(turn.text, 60)}"
-            yield WrongAgent("lies", what, (*turns[:number], said, *turns[number + 1 :]))
-        for index, call in enumerate(turn.calls):
-            before, after = turn.calls[:index], turn.calls[index + 1 :]
+            yield broken("lies", what, structs.replace(turn, text=lie))
+        for kind, what, made in _wrong_calls(turn.calls, calls):
+            yield broken(kind, what, structs.replace(turn, calls=made))
 
-            def broken(
-                kind: WrongKind,
-                what: str,
-                *instead: Call,
-                at: int = number,
-                parts: Any = (before, after),
-            ) -> WrongAgent:
-                one = structs.replace(turns[at], calls=(*parts[0], *instead, *parts[1]))
-                return WrongAgent(kind, what, (*turns[:at], one, *turns[at + 1 :]))
 
-            yield broken("left_out", f"leaves out {call.name}")
-            yield broken("repeated", f"makes {call.name} twice", call, call)
-            for name, value in call.arguments.items():
-                other = _other(value, name, calls)
-                changed = Call(call.name, {**call.arguments, name: other})
-                what = f"{call.name}: {name} {json_text(other, 40)} instead of {json_text(value, 40)}"
-                yield broken("argument", what, changed)
-            if after and after[0] != call:
-                swapped = (*before, after[0], call, *after[1:])
-                one = structs.replace(turn, calls=swapped)
-                what = f"makes {after[0].name} before {call.name}"
-                yield WrongAgent("order", what, (*turns[:number], one, *turns[number + 1 :]))
+def _wrong_calls(
+    made: tuple[Call, ...], every: Sequence[Call]
+) -> Iterator[tuple[WrongKind, str, tuple[Call, ...]]]:
+    """Break the calls of a turn, one at a time; `every` are those of all turns."""
+    for index, call in enumerate(made):
+        before, after = made[:index], made[index + 1 :]
+        yield "left_out", f"leaves out {call.name}", (*before, *after)
+        yield "repeated", f"makes {call.name} twice", (*before, call, call, *after)
+        for name, value in call.arguments.items():
+            other = _other(value, name, every)
+            what = f"{call.name}: {name} {json_text(other, 40)} instead of {json_text(value, 40)}"
+            changed = Call(call.name, {**call.arguments, name: other})
+            yield "argument", what, (*before, changed, *after)
+        if after and after[0] != call:
+            what = f"makes {after[0].name} before {call.name}"
+            yield "order", what, (*before, after[0], call, *after[1:])
 
 
 def _other(value: Any, name: str, calls: Sequence[Call]) -> Any:
@@ -113,9 +111,9 @@ def _other(value: Any, name: str, calls: Sequence[Call]) -> Any:
     found = next((each for each in used if each != value and type(each) is type(value)), None)
     if found is not None:
         return found
-    made = [(kind, each) for kind, each in changes(value, {}) if each != value]
     if isinstance(value, str) and near_text(value) != value:
         return near_text(value)
+    made = [(kind, each) for kind, each in changes(value, {}) if each != value]
     return next((each for kind, each in made if kind == "wrong_value"), made[0][1])
 
 

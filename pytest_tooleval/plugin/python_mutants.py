@@ -97,9 +97,9 @@ class _Mutants:
         tried = self._tried.setdefault(id, {})
         if call.when == "call":
             case = self._cases.get(item.nodeid)
-            tried[number] = (case and case.tried) or Tried(False, untried=_why(call, report))
+            tried[number] = (case and case.tried) or Tried(False, untried=_why(call))
         elif call.excinfo is not None and number not in tried:
-            tried[number] = Tried(False, untried=_why(call, report))
+            tried[number] = Tried(False, untried=_why(call))
         return report
 
     def pytest_sessionfinish(self) -> None:
@@ -113,7 +113,7 @@ def _place(item: pytest.Item) -> tuple[str, int | None]:
     return _IDS.sub("", item.nodeid, count=1), number
 
 
-def _why(call: pytest.CallInfo[Any], report: pytest.TestReport) -> str:
+def _why(call: pytest.CallInfo[Any]) -> str:
     if call.excinfo is None:
         return "it asked nothing"
     text = str(call.excinfo.value).partition("\n")[0]

@@ -20,7 +20,6 @@ from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ModelError, error_text
 from .test import Test
 
-_LIMIT_S = 60
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -149,13 +148,9 @@ class AgentOfTest:
         """The tools that a library's agent offers to its model. Raises ConfigError."""
         assert self.kind is not None
         try:
-            functions = await asyncio.wait_for(self.kind.tools_of(self.agent), _LIMIT_S)
+            return await self.kind.offered(self.agent)
         except Exception as error:
             raise ConfigError(f"agent: its tools cannot be listed: {error_text(error)}") from None
-        return [
-            {"type": "function", "function": {key: value for key, value in each.items() if value}}
-            for each in functions
-        ]
 
 
 def _on_loop(function: Callable[..., Any], loop: asyncio.AbstractEventLoop) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
 from ..errors import CannotCompare, ScoringError
+from ..matchers.compare import augmented
 from ..matchers.modes import Mode
 from ..record.calls import ToolCall
 from ..scoring.one_call import argument_lines, compare
@@ -172,16 +173,6 @@ def paired(made: list[Call], expected: list[Any]) -> dict[int, int]:
     """
     fits = [[place for place, each in enumerate(made) if each == wanted] for wanted in expected]
     taken: dict[int, int] = {}
-
-    def place(wanted: int, seen: set[int]) -> bool:
-        for got in fits[wanted]:
-            if got not in seen:
-                seen.add(got)
-                if got not in taken or place(taken[got], seen):
-                    taken[got] = wanted
-                    return True
-        return False
-
     for wanted in range(len(expected)):
-        place(wanted, set())
+        augmented(wanted, fits, taken)
     return {wanted: got for got, wanted in taken.items()}

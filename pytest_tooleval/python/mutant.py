@@ -60,11 +60,10 @@ class MutantCase(PythonCase):
         return result
 
     def _state(self) -> str | None:
-        run = self._runs[0]
-        if run.transcript is None or self._talks[0].dialogue.world is None:
+        if self._talks[0].dialogue.world is None:
             return None
         try:
-            world = run.world
+            world = self._runs[0].world
             objects = world if isinstance(world, tuple) else (world,)
             return canonical([state_of(each) for each in objects])
         except Exception:  # a world without a state

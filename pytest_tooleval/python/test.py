@@ -30,13 +30,19 @@ class Sources:
         self.digest = cache(lambda path: content_of_bytes(code_of(path)))
         self.functions = cache(lambda path: _functions(code_of(path)))
         self.imports = cache(imported_modules)
-        self.rest = cache(lambda path: _without_tests(code_of(path)))
+        self.asked = cache(self._asked)
+        self._rest = cache(lambda path: _without_tests(code_of(path)))
+
+    def _asked(self, path: Path, line: int) -> str:
+        """A digest of a file without its tests, and of the test at this line without its assertions."""
+        node = self.functions(path).get(line)
+        own = "" if node is None else ast.unparse(_Asked().visit(copy.deepcopy(node)))
+        return content_of_bytes(f"{self._rest(path)}\n{own}".encode())
 
 
 @dataclass(frozen=True)
 class Test:
     """A test of a run. `fixtures` are the values of its arguments, and `parameters` those of its marks.
-
 
     `id` is its name without the parameter `tooleval_model`, if it has one, and `whole_id` with it.
     `cases` is the number of tests in its file that may ask, or 0 if all of them were selected.
@@ -74,11 +80,8 @@ class Test:
 
         Of the test's own file, it leaves out the other tests, and this one's assertions.
         """
-        if file != self.path:
-            return self.sources.digest(file)
-        node = self.sources.functions(file).get(self._first_line)
-        own = "" if node is None else ast.unparse(_Asked().visit(copy.deepcopy(node)))
-        return content_of_bytes(f"{self.sources.rest(file)}\n{own}".encode())
+        own = file == self.path
+        return self.sources.asked(file, self._first_line) if own else self.sources.digest(file)
 
     @property
     def expectation(self) -> str:

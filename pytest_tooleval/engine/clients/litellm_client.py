@@ -24,7 +24,7 @@ from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
-from ..models.keys import key_from
+from ..models.keys import key_from, require_client
 from ..models.known import listed
 from ..models.litellm_library import import_litellm
 from ..models.spec import ModelSpec
@@ -84,6 +84,7 @@ class LitellmClient:
         self._spec = spec
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
+        require_client(self._spec)
         found = key_from(self._spec)
         # litellm itself reads the usual variable from the environment.
         key = found if self._spec.api_key_env else None

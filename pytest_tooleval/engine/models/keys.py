@@ -10,16 +10,17 @@ from .spec import ModelSpec
 
 
 def key_from(spec: ModelSpec) -> str | None:
-    """The API key of a model, if its variable is known.
+    """The API key of a model, if its variable is known. Raises ModelError if that is empty."""
+    variable = spec.key_variable
+    return None if variable is None else _value_of(variable, "the API key", spec)
 
-    Raises ModelError if that is empty, or if the client that would send it is not installed.
-    """
+
+def require_client(spec: ModelSpec) -> None:
+    """Raise ModelError if the client that asks a model is not installed."""
     if spec.needs_litellm and not has_litellm():
         raise ModelError(
             f"{spec.model}: needs litellm; {INSTALL} ({spec.place})", kind="bad_request", fatal=True
         )
-    variable = spec.key_variable
-    return None if variable is None else _value_of(variable, "the API key", spec)
 
 
 def headers_from(spec: ModelSpec) -> dict[str, str]:
@@ -45,6 +46,7 @@ def _value_of(variable: str, what: str, spec: ModelSpec) -> str:
 def missing_key(spec: ModelSpec) -> str | None:
     """The message about a model's missing key or client; None if neither is known to be missing."""
     try:
+        require_client(spec)
         key_from(spec)
         headers_from(spec)
     except ModelError as error:

@@ -18,6 +18,9 @@ from .table_checks import spec_from_table
 from .tables import ModelTables, toml_key
 
 _WRITE = " (write it with the provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)"
+# Providers of their own models, which no other provider's name has to stand for.
+_MAKERS = ("anthropic", "deepseek", "gemini", "mistral", "moonshot", "openai", "xai", "zai")
+_UNRELEASED = ("beta", "exp", "experimental", "latest", "preview")
 
 
 def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]:
@@ -143,11 +146,6 @@ def newest_of(family: str, models: Mapping[str, Entry]) -> str | None:
             f"model name {family!r} means several families of models; name one of {first_few(newest, 8)}"
         )
     return next(iter(newest), None)
-
-
-# Providers of their own models, which no other provider's name has to stand for.
-_MAKERS = ("anthropic", "deepseek", "gemini", "mistral", "moonshot", "openai", "xai", "zai")
-_UNRELEASED = ("beta", "exp", "experimental", "latest", "preview")
 
 
 def _parts(name: str) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]]:

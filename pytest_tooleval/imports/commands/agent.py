@@ -7,7 +7,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from ...agents.kinds import kind_of
+from ...agents.kinds import LIMIT_S, kind_of
 from ...engine.clients.callable_client import import_object
 from ...errors import ConfigError, Problem
 from ...text import shorten
@@ -18,7 +18,6 @@ from ..conversation import ToolList
 from ..openai_tools import tool_definitions
 from ..records import UnusableError
 
-_LIMIT_S = 60
 _KNOWN = (
     "an Agent of the OpenAI Agents SDK, Pydantic AI or CrewAI, a compiled graph of LangGraph, an "
     "LlmAgent of google-adk, ClaudeAgentOptions, a list of functions, or the class of a world"
@@ -50,19 +49,16 @@ def _why(error: BaseException) -> str:
     while inner := getattr(error, "exceptions", None):  # of a group
         error = inner[0]
     if isinstance(error, asyncio.TimeoutError):
-        return f"no answer within {_LIMIT_S} s"
+        return f"no answer within {LIMIT_S} s"
     return shorten(f"{type(error).__name__}: {error}", 300)
 
 
 def _tools(target: str, agent: Any, folder: Path) -> list[dict[str, Any]]:
     if (kind := kind_of(agent)) is not None:
         try:
-            functions = asyncio.run(asyncio.wait_for(kind.tools_of(agent), _LIMIT_S))
+            return asyncio.run(kind.offered(agent))
         except Exception as error:
             raise ConfigError(f"{target}: its tools cannot be listed: {_why(error)}") from None
-        return [
-            {"type": "function", "function": {k: v for k, v in each.items() if v}} for each in functions
-        ]
     if inspect.isclass(agent):
         return tools_of(WorldSpec(target, folder))
     if isinstance(agent, (list, tuple)) and agent and all(map(inspect.isroutine, agent)):
