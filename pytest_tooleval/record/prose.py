@@ -24,6 +24,8 @@ _ANY_START = re.compile(THINKING)
 FENCE = r"(?m:(?P<fence>```+|~~~+)(?P<language>[^`\n]*)$)"
 _LINE_START = re.compile(r"(?:.*\n)?[ \t]{0,3}", re.DOTALL)
 TICKS = r"(?P<ticks>`+)"
+# What THINKING, FENCE and TICKS begin with.
+STARTS = r"<|\[|◁|`|~"
 _RUNS = re.compile(r"`+")
 _CLOSER = re.compile(r"(?m)^[ \t]{0,3}(?P<run>```+|~~~+)[ \t\r]*$")
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")

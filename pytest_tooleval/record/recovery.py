@@ -25,7 +25,7 @@ from .dialects.dialect import DECODER, Broken, Cursor, Dialect, NotACall, Writte
 from .dialects.json_calls import calls_in_json, read_values
 from .dialects.pythonic import read_list
 from .names import NO_TOOLS, KnownTools
-from .prose import FENCE, THINKING, TICKS, Code, begin_of_answer, end_of_thought
+from .prose import FENCE, STARTS, THINKING, TICKS, Code, begin_of_answer, end_of_thought
 from .unread import Owner, Unread
 from .untrusted import as_text
 
@@ -39,7 +39,7 @@ _STOPS = re.compile("|".join((f"(?P<thinking>{THINKING})", FENCE, TICKS, _OPENER
 
 _TICKS = re.compile(TICKS)
 # Where something may begin: most of a text is passed over quickly.
-_HINTS = re.compile(r"[<\[`~◁]|functools|assistantc|assistanta|commentary\s+to=|analysis\s+to=")
+_HINTS = re.compile("|".join(dict.fromkeys((STARTS, *(dialect.starts for dialect in DIALECTS)))))
 _COMPILED = tuple((dialect, re.compile(dialect.opener)) for dialect in DIALECTS)
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\(")
 _LONGEST_TOKEN, _MOST_TOKENS = 40, 3

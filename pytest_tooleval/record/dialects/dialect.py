@@ -130,8 +130,9 @@ class Dialect:
 
     `opener` matches where a call begins, with what its grammar requires next. `read` yields the calls
     from there, and leaves the cursor behind them; it raises Broken or NotACall. An opener for which
-    `counts` is false, given the tools, is text. `vllm`, `sglang` and
-    `ollama` are the names of the servers' parsers; `models` says whose dialect it is.
+    `counts` is false, given the tools, is text. `starts` matches the beginning of every opener, quickly:
+    openers are tried only there. `vllm`, `sglang` and `ollama` are the names of the servers' parsers;
+    `models` says whose dialect it is.
     """
 
     name: str
@@ -139,6 +140,7 @@ class Dialect:
     opener: str
     read: Callable[[Cursor, re.Match[str]], Iterator[Written]]
     counts: Callable[[re.Match[str], SchemaOf], bool] = lambda opened, schema_of: True
+    starts: str = "<"
     vllm: str = ""
     sglang: str = ""
     ollama: str = ""

@@ -39,6 +39,7 @@ HARMONY = Dialect(
         rf"(?:<\|constrain\|>\s*)?(?:(?:json|code)\s*)?(?:<\|message\|>\s*)?{ARGUMENTS_NEXT}"
     ),
     read=_read,
+    starts=r"<|assistantc|assistanta|commentary\s+to=|analysis\s+to=",
     vllm="openai",
     sglang="gpt-oss",
     ollama="harmony",

@@ -16,6 +16,7 @@ from .dialect import JSON_NEXT, LIST_NEXT, Broken, Cursor, Dialect, Written
 _NAME_KEYS = ("name", "tool_name")
 _ARGUMENT_KEYS = ("arguments", "parameters")
 _OTHER_KEYS = {"type", "id", "tool_call_id"}
+JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 _SEPARATORS = re.compile(r"[;,]?\s*(?=[{\[])")
 
 
@@ -88,6 +89,7 @@ PHI = Dialect(
     models="Phi-4 mini",
     opener=rf"functools\s*(?=\[\s*){LIST_NEXT}",
     read=in_tags(),
+    starts="functools",
     vllm="phi4_mini_json",
 )
 

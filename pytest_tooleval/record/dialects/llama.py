@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator
 
 from .dialect import ARGUMENTS_NEXT, LIST_NEXT, NAME, Cursor, Dialect, Written
-from .json_calls import read_values
+from .json_calls import JSON_BEGINS, read_values
 from .pythonic import read_call, read_list
-
-_JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 
 
 def _read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
-    if cursor.match(_JSON_BEGINS):
+    if cursor.match(JSON_BEGINS):
         yield from read_values(cursor)
     elif cursor.rest.startswith("["):
         yield from read_list(cursor)

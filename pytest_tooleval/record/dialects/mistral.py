@@ -25,6 +25,7 @@ MISTRAL = Dialect(
     models="Mistral, Ministral, Magistral, Devstral",
     opener=rf"\[TOOL_CALLS\]\s*(?:{LIST_NEXT}|(?={NAME}\s*(?:\[CALL_ID\]|\[ARGS\]|{ARGUMENTS_NEXT})))",
     read=_read,
+    starts=r"\[",
     vllm="mistral",
     sglang="mistral",
     ollama="ministral",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .dialect import LIST_NEXT, Broken, Cursor, Dialect, Written
-from .json_calls import read_values
+from .json_calls import JSON_BEGINS, read_values
 
 _MOST_LEVELS = 100
 _CALL = re.compile(r"(?P<name>[A-Za-z_][\w.\-]*)\s*\(")
@@ -154,12 +154,11 @@ GEMMA = Dialect(
 
 
 _PYTHON_NEXT = r"(?=(?:\[\s*)?[A-Za-z_][\w.\-]*\(\s*(?:[)\"'\[{\d]|[A-Za-z_]\w*\s*=|\Z))"
-_JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 
 
 def _calls_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written]]:
     def read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
-        if cursor.match(_JSON_BEGINS):
+        if cursor.match(JSON_BEGINS):
             yield from read_values(cursor)
         else:
             yield from read_list(cursor)

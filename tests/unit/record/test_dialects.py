@@ -6,7 +6,9 @@ cannot be read, `mentions` ones without a call.
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_tooleval.record import dialects, recovery
 from pytest_tooleval.record.dialects import DIALECTS
+from pytest_tooleval.record.dialects.dialect import Dialect
+from pytest_tooleval.record.dialects.json_calls import in_tags
 from pytest_tooleval.record.names import KnownTools
 from pytest_tooleval.record.recovery import NOTHING, read_calls
 
@@ -113,6 +118,24 @@ def test_an_unknown_tool_is_called_where_a_dialect_says_so() -> None:
     (call,) = read_calls({}, '<tool_call>{"name": "drop", "arguments": {}}</tool_call>', TOOLS).calls
 
     assert (call.name, call.arguments) == ("drop", {})
+
+
+def test_a_dialect_is_read_once_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = Dialect(
+        name="Acme", models="", opener=r"@call\s*(?=\{)", read=in_tags("@end"), starts="@call"
+    )
+    monkeypatch.setattr(dialects, "DIALECTS", (*DIALECTS, acme))
+    anew = importlib.util.spec_from_file_location(f"{recovery.__name__}_anew", recovery.__file__)
+    assert anew is not None
+    assert anew.loader is not None
+    module = importlib.util.module_from_spec(anew)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    anew.loader.exec_module(module)
+
+    found = module.read_calls({}, 'Now. @call {"name": "get_weather", "arguments": {}} @end', TOOLS)
+
+    assert [call.name for call in found.calls] == ["get_weather"]
+    assert found.dialect == "Acme"
 
 
 def test_ordinary_texts_about_tools_are_no_calls() -> None:
