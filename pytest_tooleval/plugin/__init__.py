@@ -17,20 +17,19 @@ import pytest
 from . import bytecode  # before all others
 
 # isort: split
-from ..settings.parts import Settings
 from ..suite.discovery import SUITE_ENDING
 from . import garbage
-from .options import add_options
-from .processes import process_of
-from .settings import STANDARD_INPUT, USAGE_ERROR, read_settings
+from .options import add_options, ini_options, typed_options
+from .processes import STANDARD_INPUT, USAGE_ERROR, process_of
 
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
+    from ..settings.parts import Settings
     from .case_session import CaseSession
     from .python_tests import Tooleval
     from .session import EvalSession
 
-_settings_key = pytest.StashKey[Settings]()
+_settings_key = pytest.StashKey["Settings"]()
 _session_key = pytest.StashKey["EvalSession"]()
 
 
@@ -66,11 +65,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(garbage.as_before)  # added first, so called last, after pytest's own cleanups
     config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, even without a suite.
-    settings = config.stash[_settings_key] = read_settings(config)
-    if settings.estimate:  # it runs nothing
-        config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
-    if settings.outputs.events is not None or STANDARD_INPUT in config.stash:
+    if typed_options(config) or ini_options(config):
+        settings = settings_of(config)
+        if settings.estimate:  # it runs nothing
+            config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
+        if settings.outputs.events is not None:
+            eval_session(config)
+    if STANDARD_INPUT in config.stash:
         eval_session(config)
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """The checked settings, read when first needed: most runs have no case. Raises UsageError."""
+    if _settings_key not in config.stash:
+        from .settings import read_settings
+
+        config.stash[_settings_key] = read_settings(config)
+    return config.stash[_settings_key]
 
 
 # xdist's own hook starts the workers, and is the last: all imports here run beside their start.
@@ -179,7 +190,7 @@ def eval_session(config: pytest.Config) -> EvalSession:
     if session is None:
         from .session import EvalSession
 
-        session = config.stash[_session_key] = EvalSession(config, config.stash[_settings_key])
+        session = config.stash[_session_key] = EvalSession(config, settings_of(config))
     return session
 
 
@@ -211,7 +222,7 @@ def _misnamed(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
 def pytest_configure_node(node: Any) -> None:
     from .processes import tell_worker
 
-    tell_worker(node, resume=node.config.stash[_settings_key].asking.resume)
+    tell_worker(node, resume=settings_of(node.config).asking.resume)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -229,7 +240,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
         if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have their own keys
             from .no_model import missing_keys
 
-            problem = missing_keys(node.config.stash[_settings_key])
+            problem = missing_keys(settings_of(node.config))
             if problem:
                 raise pytest.UsageError(problem)
 
@@ -247,7 +258,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return None  # xdist's own
     from .xdist import EvalScheduling
 
-    return EvalScheduling(config, log, config.stash[_settings_key].asking)
+    return EvalScheduling(config, log, settings_of(config).asking)
 
 
 # Gates are reported after the terminal's [100%].
@@ -284,15 +295,13 @@ def tooleval_model() -> str | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    settings = metafunc.config.stash.get(_settings_key, None)
-    if settings is None:
-        return
     if "tooleval" in metafunc.fixturenames:
         # Before the tests are selected, as this registers their hooks.
         eval_session(metafunc.config).case_session().python.found(metafunc)
-    if "tooleval_model" in metafunc.fixturenames and settings.asking.models:
-        labels = [spec.label for spec in settings.asking.models]
-        metafunc.parametrize("tooleval_model", labels, ids=labels)
+    if "tooleval_model" in metafunc.fixturenames:
+        labels = [spec.label for spec in settings_of(metafunc.config).asking.models]
+        if labels:
+            metafunc.parametrize("tooleval_model", labels, ids=labels)
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:

@@ -29,8 +29,7 @@ from .garbage import leave_memory_at_exit, leave_out_what_is_there
 from .items import CaseItem, is_skipped
 from .no_model import missing_model, path_of_cases
 from .output import clean_sections
-from .processes import evaluates, may_ask, queued, will_run
-from .settings import USAGE_ERROR
+from .processes import USAGE_ERROR, evaluates, may_ask, queued, will_run
 from .suites import SuiteWarnings, collected
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..suite.discovery import SUITE_ENDING
-from .settings import USAGE_ERROR
+from .processes import USAGE_ERROR
 
 if TYPE_CHECKING:
     from .case_session import CaseSession

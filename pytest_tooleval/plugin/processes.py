@@ -15,6 +15,10 @@ import pytest
 
 from ..run.process import Process
 
+# A duplicate of pytest's standard input, if the run must end with it.
+STANDARD_INPUT: pytest.StashKey[int] = pytest.StashKey()
+# Prefix of a collection report whose problem concerns the whole run.
+USAGE_ERROR = "usage error: "
 _PROCESS: pytest.StashKey[Process] = pytest.StashKey()
 
 

@@ -18,8 +18,7 @@ from ..secrets import scrub, secret_values
 from ..settings.parts import Settings
 from ..text import shown
 from .output import clean_warning, keep_keys_out_of_logs
-from .processes import evaluates, process_of
-from .settings import USAGE_ERROR
+from .processes import USAGE_ERROR, evaluates, process_of
 from .signals import OrderlyEnd
 from .terminal import Terminal
 from .verdicts import remember, report_finding

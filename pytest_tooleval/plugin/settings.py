@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from ..imports.conversation import Conversation
     from ..reports.outputs import Report
 
-# A duplicate of pytest's standard input, if the run must end with it.
-STANDARD_INPUT: pytest.StashKey[int] = pytest.StashKey()
-# Prefix of a collection report whose problem concerns the whole run.
-USAGE_ERROR = "usage error: "
 _TABLES: pytest.StashKey[ModelTables] = pytest.StashKey()
 
 

@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 
-from .processes import process_of
-from .settings import STANDARD_INPUT
+from .processes import STANDARD_INPUT, process_of
 
 # On Windows, SIGTERM ends a process immediately.
 _SIGNALS = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)

@@ -272,20 +272,14 @@ print("loaded", *sys.modules)
         "pytest_tooleval.plugin.garbage",
         "pytest_tooleval.plugin.options",
         "pytest_tooleval.plugin.processes",
-        "pytest_tooleval.plugin.settings",
         "pytest_tooleval.plugin.hookspecs",
         "pytest_tooleval.run",
         "pytest_tooleval.run.process",
         "pytest_tooleval.settings",  # tables, for --help
-        "pytest_tooleval.settings.given",
         "pytest_tooleval.settings.options",
-        "pytest_tooleval.settings.parts",
         "pytest_tooleval.suite",  # two lines, for the ending of suite files
         "pytest_tooleval.suite.discovery",
-        "pytest_tooleval.suite.overrides",
         "pytest_tooleval.text",
-        "pytest_tooleval.verdicts",
-        "pytest_tooleval.verdicts.judging",
     }
     if model is None:
         assert own - {"pytest_tooleval.plugin.collection"} == plugin

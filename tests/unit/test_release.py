@@ -37,7 +37,7 @@ def test_all_promised_pythons_are_tried() -> None:
 def test_workflows_are_given_no_more_than_they_need(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     jobs = [line for line in lines[lines.index("jobs:") :] if re.fullmatch(r"  [\w-]+:", line)]
-    assert len(jobs) == len(set(jobs)), "GitHub refuses a job's name that stands twice; yaml takes the last"
+    assert len(jobs) == len(set(jobs)), "GitHub refuses a name that stands twice"
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["permissions"] in ({}, {"contents": "read"})
     steps: list[dict[str, Any]] = [
