@@ -26,9 +26,9 @@ def test_it_opens_with_two_commands_that_need_no_key() -> None:
     commands = re.findall(r"^    (python3 -m venv .*)$", README, re.MULTILINE)
     assert [command.split(" && ")[-1] for command in commands] == [
         ".venv/bin/pytest examples/weather --tooleval-model=builtin/lexical -v",
-        ".venv/bin/pytest -n 4 --dist=worksteal",
+        ".venv/bin/pytest -n auto --dist=worksteal",
     ]
-    assert '/bin/pytest" -n 4 --dist=worksteal' in (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert '/bin/pytest" -n auto --dist=worksteal' in (ROOT / ".ci/run").read_text(encoding="utf-8")
 
 
 def test_mutating_the_suite_finds_what_the_docs_show(
