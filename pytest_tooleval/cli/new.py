@@ -106,7 +106,8 @@ def _write(
     properties = {key: {"type": "string"} for key in params}
     schema = {"type": "object", "properties": properties, "required": [*params]}
     function = {"name": tool, "description": description, "parameters": schema}
-    case: dict[str, Any] = {"prompt": prompt, "expected_tool": tool}
+    id = slug(prompt) or slug(tool)
+    case: dict[str, Any] = {"id": id, "prompt": prompt, "expected_tool": tool}
     if expected:
         case["expected_params"] = expected
     suite = {

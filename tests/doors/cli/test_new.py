@@ -102,6 +102,7 @@ def test_options_say_everything() -> None:
     }
     assert made["test_cases"] == [
         {
+            "id": "find-3-pages-on-retries",
             "prompt": "Find 3 pages on retries",
             "expected_tool": "search",
             "expected_params": {"limit": "3"},
