@@ -1,20 +1,23 @@
 """How time and memory grow with tools and cases, with a cassette, and with the runs of a history.
 
     python tests/benchmarks/bench_growth.py [--only ROW ...] [--tools 1000] [--megabytes 200]
-        [--runs 1900] [--cases 4000]
+        [--runs 1900] [--cases 4000] [--log 33]
 
 Whole processes, one after the other:
 
 - validate: `tooleval validate` of N tools with 2 N cases, then twice as many, and twice again
   (aim: each takes twice the CPU, apart from the start)
+- mutate: `tooleval mutate` of N / 10 chains, then twice as many, and twice again
 - lexical: the same for 100 cases of the built-in model, from half of N tools on
 - cassette: a replay of five cases whose cassette has so many megabytes of other answers, then one
   with a missing answer (aim: below 250 MB at the peak)
 - prune: `tooleval history prune` of so many runs in a folder (aim: below 10 s)
+- log: `tooleval import` of a log of so many megabytes, and of half of it (aim: below 300 MB at the peak)
+- python: so many tests in Python of a function agent, and half of them
 - served: so many cases at a local server without latency, with a history and without, against as many
   empty tests
 
-bench_start.py has the time above the ideal of 200 cases of 0.5 s.
+bench_history.py has the runs of a history, bench_start.py the time above the ideal of 200 cases.
 """
 
 from __future__ import annotations
@@ -37,11 +40,12 @@ sys.path.insert(0, str(TESTS))
 from bench_history import WORDS, fill
 from bench_latency import QUIET, user_environment, write_project
 from bench_pytest import EMPTY
+from bench_python_door import ASKS, HEAD
 from mock_server import MockServer
 
 from pytest_tooleval.history import History
 
-ROWS = ("validate", "lexical", "cassette", "prune", "served")
+ROWS = ("validate", "mutate", "lexical", "cassette", "prune", "log", "python", "served")
 TOOLEVAL = ["-c", "from pytest_tooleval.cli import main; main()"]
 PYTEST = ["-m", "pytest", *QUIET]
 AGENT = """
@@ -49,6 +53,12 @@ async def answer(messages, tools):
     function = {"name": "tool_0", "arguments": '{"city": "Paris"}'}
     return {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": function}]}
 """
+CHAIN: dict[str, Any] = {
+    "multi_turn": True,
+    "valid_prerequisites": ["tool_8", "tool_9"],
+    "mock_responses": {"tool_8": {"rows": [1, 2]}, "tool_9": "done"},
+    "optimal_hops": 2,
+}
 KEPT = 20  # runs that prune leaves
 
 
@@ -67,8 +77,10 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--runs", type=int, default=1900)
     parser.add_argument("--cases", type=int, default=4000)
+    parser.add_argument("--log", type=int, default=33)
     options = parser.parse_args()
-    sizes = {"cassette": options.megabytes, "prune": options.runs, "served": options.cases}
+    sizes = {"cassette": options.megabytes, "prune": options.runs, "log": options.log}
+    sizes |= {"python": options.cases, "served": options.cases}
     for row in options.only:
         with tempfile.TemporaryDirectory(prefix="bench-growth-") as name:
             globals()[row](Path(name), sizes.get(row, options.tools))
@@ -102,6 +114,14 @@ def validate(folder: Path, tools: int) -> None:
     doubled("validate", map(measure, (1, 1, tools, 2 * tools, 4 * tools)))
 
 
+def mutate(folder: Path, tools: int) -> None:
+    def measure(n: int) -> tuple[str, Figures]:
+        name = suite(folder, 10, n, **CHAIN)
+        return f"{n:,} chains", run(folder, *TOOLEVAL, "mutate", name)
+
+    doubled("mutate", map(measure, (1, 1, tools // 10, tools // 5, 2 * tools // 5)))
+
+
 def lexical(folder: Path, tools: int) -> None:
     options = ("--tooleval-model=builtin/lexical", "--tooleval-fail-under=0")
 
@@ -122,8 +142,8 @@ def doubled(row: str, figures: Iterator[tuple[str, Figures]]) -> None:
         before = own
 
 
-def suite(folder: Path, tools: int, cases: int) -> str:
-    """Write a suite whose cases each expect one of the tools, and return its name."""
+def suite(folder: Path, tools: int, cases: int, **more: Any) -> str:
+    """Write a suite whose cases each expect one of the tools, with `more` in each; return its name."""
     chance = random.Random(7)
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     functions: list[dict[str, Any]] = [
@@ -137,6 +157,7 @@ def suite(folder: Path, tools: int, cases: int) -> str:
             # A tool is the same in upper case, and then harder to find.
             "expected_tool": f"{'TOOL' if n % 2 else 'tool'}_{n % tools}",
             "expected_params": {"city": "Paris"},
+            **more,
         }
         for n in range(cases)
     ]
@@ -178,6 +199,41 @@ def prune(folder: Path, runs: int) -> None:
     fill(History(folder / ".tooleval"), runs + KEPT, 10, 1)
     found = run(folder, *TOOLEVAL, "history", "prune", f"--keep={KEPT}", "--yes")
     print(f"prune     {runs:,} runs: {_shown(found)}", flush=True)
+
+
+def log(folder: Path, megabytes: int) -> None:
+    """Requests and answers of an agent's loops over ten tools, as OpenAI's API has them."""
+    tools = json.loads((folder / suite(folder, 10, 1)).read_text())["tools"]
+    chance = random.Random(7)
+    path, size, loops = folder / "log.jsonl", 0, 0
+    for part in (megabytes / 2, megabytes):
+        with path.open("a") as file:
+            while size < part * 1e6:
+                loops += 1
+                prompt = {"role": "user", "content": f"{' '.join(chance.choices(WORDS, k=8))} {loops}"}
+                function = {"name": f"tool_{loops % 10}", "arguments": '{"city": "Paris"}'}
+                calls = [{"id": f"call_{loops}", "type": "function", "function": function}]
+                call = {"role": "assistant", "content": None, "tool_calls": calls}
+                text = " ".join(chance.choices(WORDS, k=200))
+                told = {"role": "tool", "tool_call_id": f"call_{loops}", "content": text}
+                end = {"role": "assistant", "content": "Done."}
+                for messages, answer in (([prompt], call), ([prompt, call, told], end)):
+                    request = {"model": "m", "messages": messages, "tools": tools}
+                    response = {"choices": [{"message": answer}]}
+                    size += file.write(json.dumps({"request": request, "response": response}) + "\n")
+        out = f"--out=log-{loops}.tooleval.json"
+        found = run(folder, *TOOLEVAL, "import", path.name, out)
+        print(f"log       {part:.0f} MB, {loops:,} loops: {_shown(found)}", flush=True)
+
+
+def python(folder: Path, tests: int) -> None:
+    def measure(n: int) -> tuple[str, Figures]:
+        text = HEAD + "".join(ASKS.format(n=number) for number in range(n))
+        (folder / "test_it.py").write_text(text, encoding="utf-8")
+        run(folder, *PYTEST, "--collect-only", "test_it.py")  # rewrites the assertions
+        return f"{n:,} tests", run(folder, *PYTEST, "test_it.py")
+
+    doubled("python", map(measure, (1, 1, tests // 2, tests)))
 
 
 def served(folder: Path, cases: int) -> None:
