@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 from ..agents.kinds import Kind, kind_of
 from ..engine.clients.callable_client import check_callable
 from ..engine.clients.shares import agents_clock
+from ..engine.models.modules import parsed
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ModelError, error_text
+from ..writing import code_of
 from .test import Test
 
 _INSTALLED = ("site-packages", "dist-packages")
@@ -81,7 +83,7 @@ def _project_modules(root: Path, loaded: int) -> Sequence[ModuleType]:
 def _imported(file: str | None) -> frozenset[str]:
     """The names that a module imports from others."""
     try:
-        tree = ast.parse(Path(file or "").read_bytes())
+        tree = parsed(code_of(Path(file or "")))
     except (OSError, ValueError, SyntaxError, RecursionError):
         return frozenset()
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))

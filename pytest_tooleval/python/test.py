@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from ..engine.models.modules import imported_modules
+from ..engine.models.modules import imported_modules, parsed
 from ..suite.fingerprints import content_of_bytes
 from ..text import canonical
 from ..writing import code_of
@@ -21,6 +21,8 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Node = TypeVar("_Node", bound=ast.AST)
+_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
 class Sources:
@@ -28,16 +30,20 @@ class Sources:
 
     def __init__(self) -> None:
         self.digest = cache(lambda path: content_of_bytes(code_of(path)))
-        self.functions = cache(lambda path: _functions(code_of(path)))
         self.imports = cache(imported_modules)
         self.asked = cache(self._asked)
-        self._rest = cache(lambda path: _without_tests(code_of(path)))
+        self._parts = cache(lambda path: _parts(code_of(path)))
+
+    def function(self, path: Path, line: int) -> _Function | None:
+        """The function of a file that begins at this line."""
+        found: _Function | None = self._parts(path)[1].get(line)
+        return found
 
     def _asked(self, path: Path, line: int) -> str:
         """A digest of a file without its tests, and of the test at this line without its assertions."""
-        node = self.functions(path).get(line)
-        own = "" if node is None else ast.unparse(_Asked().visit(copy.deepcopy(node)))
-        return content_of_bytes(f"{self._rest(path)}\n{own}".encode())
+        node = self.function(path, line)
+        own = "" if node is None else ast.unparse(_without(node, _is_assertion, _STATEMENTS))
+        return content_of_bytes(f"{self._parts(path)[0]}\n{own}".encode())
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class Test:
     @property
     def expectation(self) -> str:
         """A fingerprint of what the test expects: its function's syntax tree, and its parameters."""
-        node = self.sources.functions(self.path).get(self._first_line)
+        node = self.sources.function(self.path, self._first_line)
         code = "" if node is None else _code_of(node)
         given = {name: _plain(value) for name, value in self.parameters.items()}
         return content_of_bytes(f"{code}\n{canonical(given)}".encode())
@@ -97,30 +103,38 @@ class Test:
         return found
 
 
-class _Asked(ast.NodeTransformer):
-    """Leaves out assertions, which no answer depends on."""
-
-    def visit_Assert(self, _: ast.Assert) -> None:
-        return None
-
-
-def _without_tests(code: bytes) -> str:
-    """The code of a module without its tests."""
-    tree = ast.parse(code)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef)):
-            node.body = [each for each in node.body if not _is_test(each)]
-    return ast.unparse(tree)
+def _parts(code: bytes) -> tuple[str, Mapping[int, _Function]]:
+    """The code of a module without its tests; and by first lines, its functions and its classes'."""
+    tree = parsed(code)
+    return ast.unparse(_without(tree, _is_test, (ast.ClassDef,))), _functions(tree)
 
 
-def _is_test(node: ast.stmt) -> bool:
+def _without(
+    node: _Node, left_out: Callable[[ast.AST], bool], inside: tuple[type[ast.AST], ...]
+) -> _Node:
+    """A syntax tree without some of its nodes, also those inside of nodes of these kinds."""
+    found = copy.copy(node)
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            kept = [each for each in value if not left_out(each)]
+            made = [
+                _without(each, left_out, inside) if isinstance(each, inside) else each for each in kept
+            ]
+            setattr(found, name, made)
+    return found
+
+
+def _is_assertion(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assert)
+
+
+def _is_test(node: ast.AST) -> bool:
     return isinstance(node, _Function) and node.name.startswith("test")
 
 
-def _functions(code: bytes) -> Mapping[int, _Function]:
-    """The functions of a module and its classes by their first lines."""
+def _functions(tree: ast.Module) -> Mapping[int, _Function]:
     found: dict[int, _Function] = {}
-    left: list[ast.AST] = [ast.parse(code)]
+    left: list[ast.AST] = [tree]
     while left:
         for node in ast.iter_child_nodes(left.pop()):
             if isinstance(node, _Function):

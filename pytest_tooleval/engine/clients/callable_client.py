@@ -53,6 +53,8 @@ class CallableClient:
         return f"{self._agent.name} {BLOCKS} ({self._spec.place})" if self._agent.is_blocking else ""
 
     async def _loaded(self) -> Callable[..., Any]:
+        if self._spec.function is not None and not inspect.isclass(self._spec.function):
+            return self._spec.function  # which was checked when it was named
         async with self._loading:
             if self._function is None:
                 try:
@@ -141,7 +143,7 @@ class CallableClient:
 
     async def close(self) -> None:
         """Cancel the agent, and give it a moment to react."""
-        if self._clock is not None:
+        if self._clock is not None and self._agent.is_on_loop:
             ended = asyncio.run_coroutine_threadsafe(self._agent.cancel(), self._clock.loop)
             await asyncio.wait([asyncio.wrap_future(ended)], timeout=2.0)
             abandon_if_blocked(self._clock)

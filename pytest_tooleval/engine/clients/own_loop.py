@@ -200,11 +200,11 @@ class OwnLoop:
                 if left() > 0:
                     continue
             self._woken.clear()
-            try:
-                await asyncio.wait_for(self._woken.wait(), left())
-            except asyncio.TimeoutError:
-                if left() <= 0:
-                    return
+            timer = self._loop.call_later(left(), self._woken.set)
+            await self._woken.wait()
+            timer.cancel()
+            if left() <= 0 and not self._waiting and not agent.done():
+                return
         if self._unawaited and self.error is None:
             call = next(iter(self._unawaited.values()))
             message = f"{call} was not awaited; in async code, write await {call.split('(')[0]}(...)"

@@ -70,6 +70,8 @@ class Agent:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        # Whether any call has begun a task there.
+        self.is_on_loop = False
         # The calls that have blocked others.
         self.blocking: set[Share] = set()
 
@@ -145,7 +147,7 @@ class Share:
 
     def submit(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Future[Any]:
         """Run a coroutine of the call on the loop."""
-        self._is_on_loop = True
+        self._is_on_loop = self.agent.is_on_loop = True
         self._clock.opened(1)
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self._clock.loop))
 

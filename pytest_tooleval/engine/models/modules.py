@@ -12,6 +12,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from ...writing import code_of
@@ -65,6 +66,12 @@ def digest_of(file: Path) -> str:
         return ""
 
 
+@lru_cache(maxsize=4)
+def parsed(code: bytes) -> ast.Module:
+    """The syntax tree of a module, which several readers share."""
+    return ast.parse(code)
+
+
 def name_of(modules: Mapping[str, str]) -> str:
     """A short name for these modules with these digests."""
     return hashlib.sha256(repr(sorted(modules.items())).encode()).hexdigest()[:12]
@@ -107,7 +114,7 @@ def _file(name: str, place: Path) -> Path | None:
 def _imports(file: Path, package: list[str]) -> Iterator[str]:
     """The modules, or names in modules, that a file of this package imports."""
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = parsed(code_of(file))
     except (OSError, ValueError, SyntaxError, RecursionError):
         return
     for node in ast.walk(tree):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from typing import TypeVar
 
 from ...errors import ModelError, WorldError
@@ -30,62 +30,60 @@ class WorldTools(ToolSource):
         self._world = World(spec)
         self._worker: Worker | None = None
         self._closed = False
-        self._played = 0
+        self._ran = 0
 
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
     ) -> ToolAnswer:
         """The world's answer. Raises ModelError if the world cannot be used."""
-        try:
-            worker = await self._begun()
-            content = await self._within(
-                time_limit(made=True),
-                worker,
-                lambda: self._world.call(call.name, call.arguments, offered),
-            )
-        except WorldError as error:
-            raise ModelError(self._world.with_printed(error), kind="world") from None
+        content = await self._played(lambda: self._world.call(call.name, call.arguments, offered))
         if self._public is not None:
             # The code is the user's own, and a model may have to pass on a value that looks like a key.
             self._public.add(content)
         return ToolAnswer(content)
 
-    async def _begun(self) -> Worker:
-        """The world's thread, once the world has been made."""
-        if self._worker is None:
-            self._worker = free_worker()
-        if not self._world.objects:
-            await self._within(time_limit(made=False), self._worker, self._world.begin)
-        return self._worker
-
     def made(self, ran: Sequence[ToolCall]) -> tuple[object, ...]:
         """The world's objects, if they are made and no calls that `ran` elsewhere are missing."""
-        return self._world.objects if len(ran) == self._played else ()
+        return self._world.objects if len(ran) == self._ran else ()
 
     async def objects(self, ran: Sequence[ToolCall], offered: Collection[str]) -> tuple[object, ...]:
         """The world's objects, after the calls that `ran` elsewhere, as in an agent's own loop.
 
         Raises ModelError if the world cannot be used.
         """
-        try:
-            worker = await self._begun()
-            for call in ran[self._played :]:
-                self._played += 1
-                run = partial(self._world.call, call.name, call.arguments, offered)
-                await self._within(time_limit(made=True), worker, run)
-        except WorldError as error:
-            raise ModelError(self._world.with_printed(error), kind="world") from None
+
+        def play() -> None:
+            for call in ran[self._ran :]:
+                self._ran += 1
+                self._world.call(call.name, call.arguments, offered)
+
+        await self._played(play)
         if self._closed:
             self.close()
         return self._world.objects
 
-    async def _within(self, limit: float, worker: Worker, work: Callable[[], _T]) -> _T:
-        future = asyncio.wrap_future(worker.submit(work))
-        # Not `wait_for`, because nothing can stop a thread.
-        finished, _ = await asyncio.wait([future], timeout=limit)
-        if not finished:
-            raise too_slow(self._world, limit)
-        return future.result()
+    async def _played(self, play: Callable[[], _T]) -> _T:
+        """Do something with the world, in its thread. The first time, this makes it."""
+        world, started = self._world, time.monotonic()
+        self._worker = self._worker or free_worker()
+
+        def begun() -> _T:
+            if not world.objects:
+                world.begin()
+            return play()
+
+        future = asyncio.wrap_future(self._worker.submit(begun))
+        try:
+            # Not `wait_for`, because nothing can stop a thread. In steps, as each call has its own time.
+            while not future.done():
+                limit = time_limit(made=bool(world.begun))
+                left = max(started, world.begun or started) + limit - time.monotonic()
+                if left <= 0:
+                    raise too_slow(world, limit)
+                await asyncio.wait([future], timeout=min(left, time_limit(made=True)))
+            return future.result()
+        except WorldError as error:
+            raise ModelError(world.with_printed(error), kind="world") from None
 
     @property
     def printed(self) -> str:
