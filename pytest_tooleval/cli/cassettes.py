@@ -57,7 +57,7 @@ class _Recording:
         if not cassette_file.is_file():
             raise click.UsageError(f"there is no cassette {printable(str(cassette_file))}")
         self.cassette_file, self.suite_file = cassette_file, suite_file
-        self.cassette = Cassette(cassette_file, "none")  # never asks
+        self.cassette = Cassette(cassette_file, may_ask=False)
         tools = SuiteTools(self.cassette, ())
         self.suite = load_suite(suite_file, metrics=metrics, fetch_tools=tools.fetch)
         overrides = Overrides(tool_choice, temperature, trials=trials)

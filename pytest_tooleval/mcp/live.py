@@ -167,7 +167,7 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
     elif cassette is not None and not cassette.may_ask:
         raise ConfigError(
             f"the tools of {server.label} are not recorded in {cassette.path}, and "
-            f"--tooleval-record={cassette.mode} does not ask for them; --tooleval-record=new does"
+            f"--tooleval-record=none does not ask for them; --tooleval-record=new does"
         )
     found_now = discover_tools(server)
     entries = found_now.tools

@@ -28,9 +28,6 @@ class Cassettes:
         self._appender = Appender()
         # Claims on questions, so that two runs with one cassette do not pay twice.
         self._claims = ByteLocks(lambda: work_folder(process.root) / "asking.lock")
-        # The config file's folder, where agents and their modules are found; None without agents.
-        named = (*asking.models, asking.judge, asking.user)
-        self._project = next((spec.folder for spec in named if spec and spec.callable), None)
 
     @cached_property
     def _folder(self) -> Path | None:
@@ -53,17 +50,18 @@ class Cassettes:
         if suite not in self._of:
             if self._folder is None:
                 return None
-            root, are_users = self._process.root, self._asking.cassette is not None
-            below = suite.relative_to(root) if suite.is_relative_to(root) else suite.name
+            process, are_users = self._process, self._asking.cassette is not None
+            below = suite.relative_to(process.root) if suite.is_relative_to(process.root) else suite.name
+            mode = self._asking.record if are_users else "new"
+            started = process.started.isoformat(timespec="milliseconds")
+            is_shared = are_users or self._asking.resume or process.answers is not None
             self._of[suite] = Cassette(
                 self._folder / (str(below).removesuffix(SUITE_ENDING) + ".jsonl"),
-                self._asking.record if are_users else "new",
+                may_ask=mode != "none",
+                since=started if mode == "all" else "",
                 must_record=are_users,
                 appender=self._appender,
-                claims=self._claims,
-                # The agents of Python tests have no config file.
-                project=root if suite.suffix == ".py" else self._project,
-                started=self._process.started.isoformat(timespec="milliseconds"),
+                claims=self._claims if is_shared else None,
             )
         return self._of[suite]
 
@@ -82,7 +80,12 @@ class Cassettes:
     @property
     def problems(self) -> list[str]:
         """Lines about cassettes that cannot be used."""
-        return [line for cassette in self._of.values() for line in cassette.problems]
+        named = (*self._asking.models, self._asking.judge, self._asking.user)
+        # Where agents and their modules are found; Python tests have no config file.
+        folder = next((spec.folder for spec in named if spec and spec.callable), None)
+        root = self._process.root
+        places = ((each, root if suite.suffix == ".py" else folder) for suite, each in self._of.items())
+        return [line for cassette, project in places for line in cassette.problems(project)]
 
     @property
     def recorded(self) -> int:

@@ -6,14 +6,13 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..suite.overrides import Overrides
 from ..verdicts.judging import Judging
 from .options import ShardNumber
 
 if TYPE_CHECKING:
-    from ..engine.cassettes.cassette import RecordMode
     from ..engine.models.spec import ModelSpec
     from ..imports.conversation import Conversation
     from ..reports.outputs import Report
@@ -42,7 +41,7 @@ class Asking:
     timeout_s: float
     variants: tuple[str, ...]
     cassette: Path | None
-    record: RecordMode
+    record: Literal["none", "new", "all"]
     resume: bool
     max_cost: float | None
     shares: tuple[tuple[int, int], ...] = ()

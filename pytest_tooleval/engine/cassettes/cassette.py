@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -30,7 +30,6 @@ from ..models.modules import changed, name_of
 from .questions import definitions, summary
 from .why_missing import RecordedQuestions
 
-RecordMode = Literal["none", "new", "all"]
 VERSION = 3
 _EXPLAINED = 10
 _SHOWN = 40
@@ -58,34 +57,31 @@ _LINE = msgspec.json.Decoder(_Line)
 class Cassette:
     """The answers of one suite. Safe to use from several threads.
 
-    Modes: `none` only replays; `new` replays recorded answers and records the rest; `all` records
-    everything again, and replays only answers that were recorded since the run `started`.
-
-    With `must_record`, no request is sent if its answer cannot be recorded. Otherwise, write errors
-    are only reported.
+    `may_ask`: unrecorded questions may be sent to the model. Answers from before `since` are not
+    replayed. With `must_record`, no request is sent if its answer cannot be recorded. Otherwise, write
+    errors are only reported. `claims` are for a file that other processes use at the same time.
     """
 
     def __init__(
         self,
         path: Path,
-        mode: RecordMode,
         *,
+        may_ask: bool = True,
+        since: str = "",
         must_record: bool = False,
         appender: Appender | None = None,
         claims: ByteLocks | None = None,
-        project: Path | None = None,
-        started: str = "",
     ) -> None:
         self.path = path
-        self.mode: RecordMode = mode
+        self.may_ask = may_ask
         self.damaged: list[int] = []
         # Why no answer may be replayed or recorded: a line of another format.
         self._unusable = ""
         self._must_record = must_record
-        self._started = started
+        self._since = since
         self._appender = appender or Appender()
         self._claims = claims
-        self._real_path: str | None = None
+        self._real_path = os.path.realpath(path) if claims else ""
         self._tried = False
         # Why the last answer could not be written.
         self._unwritten: OSError | None = None
@@ -103,7 +99,6 @@ class Cassette:
         self._read_bytes = self._read_lines = 0
         # Digests of agents' modules by name, the name of each answer's modules by key, and the names of
         # those that were replayed.
-        self._project = project
         self._digests: dict[str, Mapping[str, str]] = {}
         self._modules: dict[str, str] = {}
         self._replayed_with: set[str] = set()
@@ -116,7 +111,7 @@ class Cassette:
     def find(self, key: str) -> ChatAnswer | None:
         """The recorded answer, or None. Raises ModelError if the file cannot be used."""
         with self._lock:
-            if key not in self._places:
+            if key not in self._places and (self._claims or not self._looked):
                 # Another process may have added it: a worker of this run, or an earlier run.
                 self._read_on()
             return self._replayed(key)
@@ -133,8 +128,6 @@ class Cassette:
 
     def _claim_on(self, key: str) -> int:
         """A 60-bit number, so that two questions almost never share one."""
-        if self._real_path is None:
-            self._real_path = os.path.realpath(self.path)
         name = f"{self._real_path} {key}".encode(errors="replace")
         return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") >> 4
 
@@ -187,17 +180,12 @@ class Cassette:
         return "nothing is recorded on it" if found is None else found.text
 
     def not_recorded(self, asked: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
-        """The error for a missing answer, if the mode does not allow a request (to `verb` `whom`)."""
+        """The error for a missing answer, if there may be no request (to `verb` `whom`)."""
         return NotRecorded(
             asked,
-            f"no recorded answer in {self.path}, and --tooleval-record={self.mode} does not "
+            f"no recorded answer in {self.path}, and --tooleval-record=none does not "
             f"{verb} {whom}: {self.why_missing(asked)}; --tooleval-record=new {verb}s and records it",
         )
-
-    @property
-    def may_ask(self) -> bool:
-        """Whether unrecorded questions may be sent to the model."""
-        return self.mode != "none"
 
     def require_writing(self) -> None:
         """Raise ModelError if answers must be recorded but cannot be, before paying for any."""
@@ -267,14 +255,17 @@ class Cassette:
         assert self._unwritten is not None
         return f"the cassette {self.path} cannot be written: {os_reason(self._unwritten)}"
 
-    @property
-    def problems(self) -> list[str]:
-        """A line for each reason why the cassette is incomplete or outdated."""
+    def problems(self, project: Path | None = None) -> list[str]:
+        """A line for each reason why the cassette is incomplete or outdated.
+
+        `project` is the folder of the agents' modules.
+        """
         found = []
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
             found.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
-        if self._project is not None and (names := changed(self._replayed_modules, self._project)):
+        replayed = (each for name in self._replayed_with for each in self._digests.get(name, {}).items())
+        if project is not None and (names := changed(replayed, project)):
             found.append(
                 f"cassette {self.path}: changed since the recording: {first_few(names)}; if that may "
                 "change what the agent answers, record again with --tooleval-record=all"
@@ -283,11 +274,6 @@ class Cassette:
             answers = counted(self._unrecorded, "answer")
             found.append(f"{self._unwritable}; {answers} scored and not recorded")
         return found
-
-    @property
-    def _replayed_modules(self) -> Iterator[tuple[str, str]]:
-        for name in self._replayed_with:
-            yield from self._digests.get(name, {}).items()
 
     def _note(self, key: str, name: str, modules: Mapping[str, str]) -> None:
         """Record which modules an answer was given with."""
@@ -354,7 +340,7 @@ class Cassette:
             entry = msgspec.convert(value, _Line)
         self._require_version(entry.version)
         self._defined.update(entry.definitions)
-        if self.mode == "all" and str(entry.answer.get("answered_at", "")) <= self._started:
+        if self._since and str(entry.answer.get("answered_at", "")) <= self._since:
             return {}
         self._note(entry.key, entry.modules, entry.digests)
         return {entry.key: msgspec.convert(entry.answer, ChatAnswer)}

@@ -41,7 +41,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     suite_file.write_text(json.dumps({"name": "s", "tools": [TOOL], "test_cases": CASES}))
     suite = load_suite(suite_file)
     [spec] = resolve_models(["served"], read_tables(tmp_path))
-    cassette = Cassette(tmp_path / "tapes" / "s.jsonl", "new")
+    cassette = Cassette(tmp_path / "tapes" / "s.jsonl")
     asked = first_missing(Trial(Job(resolve(suite, suite.test_cases[0]), spec, cassette=cassette)))
     assert asked is not None
     answer = ChatAnswer({"role": "assistant", "content": "No."}, "stop")

@@ -360,7 +360,7 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     case = talk(tmp_path, {}, {})
     model = Model(says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")))
     await model.run(structs.replace(case, max_rounds=2))
-    cassette = Cassette(tmp_path / "tape.jsonl", "new")
+    cassette = Cassette(tmp_path / "tape.jsonl")
     replies = [says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")), says()]
     for request, reply in zip(model.requests, replies, strict=True):
         sent = question(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))

@@ -125,8 +125,8 @@ def test_a_cassette_holds_no_secret_of_a_server(tmp_path: Any, monkeypatch: pyte
     monkeypatch.setenv("TOOLEVAL_TEST_TOKEN", "hunter2-hunter2")
     source = McpSource(stdio=list(server_of("stdio", "telling").target), env=["TOOLEVAL_TEST_TOKEN"])
     path = tmp_path / "s.jsonl"
-    live = read_tools(source, Cassette(path, "new"))
+    live = read_tools(source, Cassette(path))
     assert "hunter2" not in path.read_text() + str(live.tools)
     monkeypatch.delenv("TOOLEVAL_TEST_TOKEN")
-    replayed = read_tools(source, Cassette(path, "none"), live.fingerprint)
+    replayed = read_tools(source, Cassette(path, may_ask=False), live.fingerprint)
     assert replayed.fingerprint == live.fingerprint

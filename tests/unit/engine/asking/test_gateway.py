@@ -274,7 +274,7 @@ async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
     )
     use_clients(monkeypatch, {"m": FakeClient(lambda _: leaking)})
     gateway = gateway_to(ModelSpec("m", api_key_env="MY_KEY"))
-    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    cassette = Cassette(tmp_path / "c.jsonl")
     reply = await gateway.reply(request(), Context(cassette=cassette))
     replayed = await gateway.reply(request(), Context(cassette=cassette))
     assert "sk-planted" not in str(reply) + cassette.path.read_text()
@@ -291,7 +291,7 @@ async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
     leaking = says(call("get_weather", escaped), call("get_weather", {key: "x"}))
     use_clients(monkeypatch, {"m": FakeClient(lambda _: leaking, finish_reason=f"stop {key}")})
     gateway = gateway_to(ModelSpec("m", api_key_env="MY_KEY"))
-    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    cassette = Cassette(tmp_path / "c.jsonl")
     reply = await gateway.reply(request(), Context(cassette=cassette))
     stand_in = "sk-" + "x" * 15
     assert [made.arguments for made in reply.calls] == [{"city": stand_in}, {stand_in: "x"}]
@@ -303,7 +303,7 @@ async def test_values_of_headers_are_not_recorded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use_clients(monkeypatch, {"m": FakeClient(lambda _: GOOD)})
-    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    cassette = Cassette(tmp_path / "c.jsonl")
     keys = []
     for value in ("planted-1", "planted-1", "planted-2"):
         spec = ModelSpec("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
@@ -333,9 +333,9 @@ async def test_a_recorded_answer_is_not_asked_for_again(
 ) -> None:
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
-    cassette = Cassette(tmp_path / "c.jsonl", "new")
+    cassette = Cassette(tmp_path / "c.jsonl")
     first = await gateway_to().reply(request(), Context(cassette=cassette))
-    again = await gateway_to().reply(request(), Context(cassette=Cassette(cassette.path, "none")))
+    again = await gateway_to().reply(request(), Context(cassette=Cassette(cassette.path, may_ask=False)))
     assert len(client.requests) == 2  # the refusal, and the answer
     assert again.fallbacks == first.fallbacks == {"tool_choice": "auto"}
     assert (first.cached, again.cached) == (False, True)
@@ -361,7 +361,7 @@ class _Elsewhere(ByteLocks):
 
 async def test_the_built_in_model_waits_for_nobody(tmp_path: Path) -> None:
     claims = _Elsewhere()
-    context = Context(cassette=Cassette(tmp_path / "c.jsonl", "new", claims=claims))
+    context = Context(cassette=Cassette(tmp_path / "c.jsonl", claims=claims))
     await gateway_to(ModelSpec("built-in", model=LEXICAL)).reply(request(), context)
     assert claims.looks == 0
 
@@ -374,7 +374,7 @@ async def test_another_process_may_send_the_same_request(
     client = FakeClient(lambda _: GOOD)
     use_clients(monkeypatch, {"m": client})
     spec, claims = ModelSpec("m", max_concurrency=1), _Elsewhere()
-    waits, goes = (Cassette(tmp_path / "c.jsonl", "new", claims=each) for each in (claims, None))
+    waits, goes = (Cassette(tmp_path / "c.jsonl", claims=each) for each in (claims, None))
     gateway = gateway_to(spec)
     waiting = asyncio.create_task(gateway.reply(request(0), Context(0, waits)))
     while not claims.looks:
@@ -392,7 +392,7 @@ async def test_a_process_that_was_stopped_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use_clients(monkeypatch, {"m": FakeClient(lambda _: GOOD)})
-    cassette = Cassette(tmp_path / "c.jsonl", "new", claims=_Elsewhere())
+    cassette = Cassette(tmp_path / "c.jsonl", claims=_Elsewhere())
     reply = gateway_to(ModelSpec("m", timeout=0.1)).reply(request(), Context(cassette=cassette))
     assert not (await asyncio.wait_for(reply, 60)).cached
 
@@ -400,7 +400,7 @@ async def test_a_process_that_was_stopped_is_not_waited_for(
 async def test_a_rerun_asks_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     client = FakeClient(lambda _: GOOD)
     use_clients(monkeypatch, {"m": client})
-    gateway, cassette = gateway_to(), Cassette(tmp_path / "c.jsonl", "new")
+    gateway, cassette = gateway_to(), Cassette(tmp_path / "c.jsonl")
     await gateway.reply(request(), Context(cassette=cassette))
     assert not (await gateway.reply(request(), Context(cassette=cassette, fresh=True))).cached
     assert len(client.requests) == 2
@@ -411,7 +411,9 @@ async def test_what_is_not_recorded_is_an_error_in_replay(
 ) -> None:
     use_clients(monkeypatch, {})
     with pytest.raises(ModelError, match="--tooleval-record=none") as raised:
-        await gateway_to().reply(request(), Context(cassette=Cassette(tmp_path / "c.jsonl", "none")))
+        await gateway_to().reply(
+            request(), Context(cassette=Cassette(tmp_path / "c.jsonl", may_ask=False))
+        )
     assert raised.value.kind == "replay"
 
 

@@ -13,9 +13,10 @@ import pytest
 from builders import call
 from msgspec import structs
 
-from pytest_tooleval.engine.cassettes.cassette import Cassette, RecordMode
+from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
+from pytest_tooleval.engine.files.byte_locks import ByteLocks
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
@@ -37,8 +38,12 @@ ANSWER = ChatAnswer(
 )
 
 
+def claims(path: Path) -> ByteLocks:
+    return ByteLocks(lambda: path.with_name("asking.lock"))
+
+
 def recorded(path: Path, *keys: str, answer: ChatAnswer = ANSWER) -> Cassette:
-    cassette = Cassette(path, "new")
+    cassette = Cassette(path, claims=claims(path))
     for key in keys or (KEY,):
         cassette.add(key, ASKED, answer)
     return cassette
@@ -51,8 +56,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_what_was_recorded_comes_back_equal(path: Path) -> None:
     assert recorded(path).find(KEY) == ANSWER
-    assert Cassette(path, "none").find(KEY) == ANSWER
-    assert Cassette(path, "none").find("other") is None
+    assert Cassette(path, may_ask=False).find(KEY) == ANSWER
+    assert Cassette(path, may_ask=False).find("other") is None
 
 
 def test_a_large_cassette_stays_on_the_disk(path: Path) -> None:
@@ -61,7 +66,7 @@ def test_a_large_cassette_stays_on_the_disk(path: Path) -> None:
     recorded(path, *(f"{number:x}" for number in range(200)), answer=large)
     tracemalloc.start()
     try:
-        cassette = Cassette(path, "none")
+        cassette = Cassette(path, may_ask=False)
         assert cassette.find("c7") == large
         assert "differs in sampling.temperature" in cassette.why_missing({**ASKED, "sampling": {}})
         _, peak = tracemalloc.get_traced_memory()
@@ -70,12 +75,12 @@ def test_a_large_cassette_stays_on_the_disk(path: Path) -> None:
     assert peak < path.stat().st_size / 4
 
 
-@pytest.mark.parametrize("mode", ["none", "new"])
-def test_the_later_of_two_answers_counts_in_a_large_cassette(path: Path, mode: RecordMode) -> None:
+@pytest.mark.parametrize("may_ask", [False, True])
+def test_the_later_of_two_answers_counts_in_a_large_cassette(path: Path, may_ask: bool) -> None:
     recorded(path, KEY, "other")
     later = structs.replace(ANSWER, message=says(content="later"))
     recorded(path, answer=later)
-    cassette = Cassette(path, mode)
+    cassette = Cassette(path, may_ask=may_ask)
     found = cassette.find(KEY)
     assert found == later
     assert cassette.known(KEY) is found
@@ -85,7 +90,7 @@ def test_the_later_of_two_answers_counts_in_a_large_cassette(path: Path, mode: R
 
 def test_a_file_that_is_replaced_meanwhile_gives_no_other_answer(path: Path) -> None:
     recorded(path, "a", "b")
-    cassette = Cassette(path, "new")
+    cassette = Cassette(path)
     assert cassette.find("a") == ANSWER
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(reversed(lines)))
@@ -103,36 +108,28 @@ def test_a_line_can_be_read_by_people(path: Path) -> None:
     assert question["messages"] == list(REQUEST.messages)
 
 
-@pytest.mark.parametrize(
-    ("mode", "asks", "replays"),
-    [
-        ("none", False, True),
-        ("new", True, True),
-        ("all", True, False),
-    ],
-)
-def test_modes(path: Path, mode: RecordMode, asks: bool, replays: bool) -> None:
-    recorded(path)
-    again = Cassette(path, mode)
-    assert again.may_ask is asks
-    assert (again.find(KEY) is not None) is replays
-
-
 def test_what_is_asked_anew_is_asked_once_in_a_run(path: Path) -> None:
     earlier, started, now = (f"2026-11-25T13:02:1{i}.000+00:00" for i in range(3))
     recorded(path, answer=structs.replace(ANSWER, answered_at=earlier))
-    mine, others = (Cassette(path, "all", started=started) for _ in range(2))
+    mine, others = (Cassette(path, since=started, claims=claims(path)) for _ in range(2))
     assert (mine.find(KEY), others.find(KEY)) == (None, None)
     answer = structs.replace(ANSWER, answered_at=now)
     mine.add(KEY, ASKED, answer)
     assert (mine.find(KEY), others.find(KEY)) == (answer, answer)
 
 
+def test_a_file_that_no_other_process_uses_is_read_once(path: Path) -> None:
+    mine, shared = Cassette(path), Cassette(path, claims=claims(path))
+    assert (mine.find(KEY), shared.find(KEY)) == (None, None)
+    recorded(path)
+    assert (mine.find(KEY), shared.find(KEY)) == (None, ANSWER)
+
+
 def test_of_two_answers_the_later_one_holds(path: Path) -> None:
     recorded(path)
     later = ChatAnswer(says(content="later"))
     recorded(path, answer=later)
-    assert Cassette(path, "none").find(KEY) == later
+    assert Cassette(path, may_ask=False).find(KEY) == later
 
 
 def test_two_that_write_at_once_lose_nothing(path: Path) -> None:
@@ -148,7 +145,7 @@ def test_an_unfinished_line_costs_only_itself(path: Path) -> None:
     recorded(path, "a", "b")
     path.write_bytes(path.read_bytes()[:-20])  # killed in the middle of a write
     recorded(path, "c")
-    cassette = Cassette(path, "none")
+    cassette = Cassette(path, may_ask=False)
     assert [cassette.find(key) is not None for key in "abc"] == [True, False, True]
     assert cassette.damaged == [2]
 
@@ -169,7 +166,7 @@ def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
     recorded(path, "a")
     path.write_bytes(path.read_bytes() + line + b"\n")
     recorded(path, "b")
-    cassette = Cassette(path, "none")
+    cassette = Cassette(path, may_ask=False)
     assert cassette.find("a") is not None
     assert cassette.find("b") is not None
     assert cassette.damaged == [2]
@@ -185,14 +182,14 @@ def test_a_damaged_line_is_named_and_skipped(path: Path, line: bytes) -> None:
         ('{"version": 4, "key": "x", "answer": {}', "4"),  # a last line without its newline
     ],
 )
-@pytest.mark.parametrize("mode", ["none", "new", "all"])
+@pytest.mark.parametrize("options", [{"may_ask": False}, {}, {"since": "2026"}])
 def test_a_line_of_another_version_makes_the_file_unusable(
-    path: Path, line: str, version: str, mode: RecordMode
+    path: Path, line: str, version: str, options: dict[str, Any]
 ) -> None:
     recorded(path, "a")
     complete = line.endswith("}}") or "NaN" in line
     path.write_text(path.read_text() + (f"{line}\n" if complete else f"{line}}}"))
-    cassette = Cassette(path, mode)
+    cassette = Cassette(path, **options)
     for _ in range(2):
         with pytest.raises(ModelError, match=f"has version {version} .* delete it and record again"):
             cassette.find("a")
@@ -259,9 +256,9 @@ def test_no_secret_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, s
     tools = [{"type": "function", "function": {"name": "get_weather", "description": text}}]
     request = structs.replace(REQUEST, messages=[{"role": "user", "content": text}], tools=tools)
     sent = question(SPEC, request)
-    Cassette(path, "new").add(key_of(sent), sent, ANSWER)
+    Cassette(path).add(key_of(sent), sent, ANSWER)
     assert json.dumps(secret)[1:-1] not in path.read_text(encoding="ascii")
-    cassette = Cassette(path, "none")
+    cassette = Cassette(path, may_ask=False)
     assert cassette.find(key_of(sent)) is not None
     assert cassette.damaged == []
 
@@ -271,30 +268,30 @@ def test_a_password_that_is_an_ordinary_word_damages_nothing(
 ) -> None:
     monkeypatch.setenv("DB_PASSWORD", "message")
     recorded(path)
-    assert Cassette(path, "none").find(KEY) == ANSWER
+    assert Cassette(path, may_ask=False).find(KEY) == ANSWER
 
 
 def test_an_answer_holds_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    cassette = Cassette(tmp_path / "file" / "suite.jsonl", "new")
+    cassette = Cassette(tmp_path / "file" / "suite.jsonl")
     cassette.require_writing()
     cassette.add(KEY, ASKED, ANSWER)
     assert cassette.find(KEY) == ANSWER
-    [problem] = cassette.problems
+    [problem] = cassette.problems()
     assert "suite.jsonl cannot be written: " in problem
     assert problem.endswith("1 answer scored and not recorded")
 
 
 def test_nothing_is_asked_for_a_wanted_cassette_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    cassette = Cassette(tmp_path / "file" / "suite.jsonl", "new", must_record=True)
+    cassette = Cassette(tmp_path / "file" / "suite.jsonl", must_record=True)
     with pytest.raises(ModelError, match=r"not asked, .*suite\.jsonl cannot be written") as raised:
         cassette.require_writing()
     assert raised.value.kind == "replay"
 
 
 def test_trying_leaves_no_file(path: Path) -> None:
-    Cassette(path, "new", must_record=True).require_writing()
+    Cassette(path, must_record=True).require_writing()
     assert list(path.parent.iterdir()) == []
 
 
@@ -302,7 +299,7 @@ def test_trying_leaves_no_file(path: Path) -> None:
 def test_nothing_more_is_asked_once_the_disk_is_full(path: Path) -> None:
     path.parent.mkdir()
     path.symlink_to("/dev/full")
-    cassette = Cassette(path, "new", must_record=True)
+    cassette = Cassette(path, must_record=True)
     cassette.require_writing()
     cassette.add(KEY, ASKED, ANSWER)
     assert cassette.find(KEY) == ANSWER
@@ -316,15 +313,15 @@ def test_a_line_that_was_cut_off_is_noticed_and_harms_no_other(path: Path) -> No
 
     recorded(path, KEY)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    cassette = Cassette(path, "new")
+    cassette = Cassette(path)
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 10, limits[1]))
     try:
         cassette.add("cut off", ASKED, ANSWER)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "File too large" in cassette.problems[-1]
+    assert "File too large" in cassette.problems()[-1]
     cassette.add("later", ASKED, ANSWER)
-    again = Cassette(path, "none")
+    again = Cassette(path, may_ask=False)
     assert [again.find(key) == ANSWER for key in (KEY, "cut off", "later")] == [True, False, True]
     assert again.damaged == [2]
 
@@ -336,7 +333,7 @@ def test_a_file_that_cannot_be_read_is_named(path: Path, monkeypatch: pytest.Mon
     recorded(path)
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ModelError, match="cannot be read: Permission denied"):
-        Cassette(path, "none").find(KEY)
+        Cassette(path, may_ask=False).find(KEY)
 
 
 def test_another_host_of_the_environment_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:

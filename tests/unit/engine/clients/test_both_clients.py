@@ -476,9 +476,9 @@ def test_a_cassette_of_one_lane_replays_for_the_other(
     with MockServer() as server:
         spec = ModelSpec("m", model="openai/gpt-4o", api=recording, api_base=server.base_url)
         runner = Runner(4, 30.0)
-        recorded = only(runner.submit(Trial(Job(case, spec, cassette=Cassette(path, "new")))))
+        recorded = only(runner.submit(Trial(Job(case, spec, cassette=Cassette(path)))))
         other = dataclasses.replace(spec, api=replaying)
-        replayed = only(runner.submit(Trial(Job(case, other, cassette=Cassette(path, "none")))))
+        replayed = only(runner.submit(Trial(Job(case, other, cassette=Cassette(path, may_ask=False)))))
         runner.close()
         assert server.requests == 1
     assert replayed.replies[0].cached

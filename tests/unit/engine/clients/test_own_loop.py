@@ -671,14 +671,14 @@ def test_of_a_returned_run_only_the_prompt_is_cut_off(returned: list[Any]) -> No
 def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> None:
     path = folder / "tape.jsonl"
     own = spec(folder, "books")
-    first = only(runner.submit(Trial(Job(chain(), own, cassette=Cassette(path, "new")))))
-    replayed = only(runner.submit(Trial(Job(chain(), own, cassette=Cassette(path, "none")))))
+    first = only(runner.submit(Trial(Job(chain(), own, cassette=Cassette(path)))))
+    replayed = only(runner.submit(Trial(Job(chain(), own, cassette=Cassette(path, may_ask=False)))))
     assert (folder / "log.txt").read_text() == "run\n"
     assert replayed.messages == first.messages
-    assert first_missing(Trial(Job(chain(), own, cassette=Cassette(path, "none")))) is None
+    assert first_missing(Trial(Job(chain(), own, cassette=Cassette(path, may_ask=False)))) is None
     # Other mocks might have led it elsewhere.
     other = chain(mock_responses={"search": {"flight": "OS2"}})
     with pytest.raises(
         ModelError, match=r"tools_answer\.mock_responses\.search\.flight: \"OS1\" → \"OS2\""
     ):
-        only(runner.submit(Trial(Job(other, own, cassette=Cassette(path, "none")))))
+        only(runner.submit(Trial(Job(other, own, cassette=Cassette(path, may_ask=False)))))
