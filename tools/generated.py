@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
+from pytest_tooleval.cli import COMMANDS
+from pytest_tooleval.cli import main as main_command
 from pytest_tooleval.engine.models.providers import PROVIDERS
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.tools.features import FEATURES, features_of
 from pytest_tooleval.imports.formats import all_formats
-from pytest_tooleval.matchers.matcher import MATCHERS
+from pytest_tooleval.matchers.matcher import by_tier
 from pytest_tooleval.matchers.modes import DEFAULT_MODE, MODES
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
@@ -27,6 +30,8 @@ from pytest_tooleval.record.results import NOT_SAID
 from pytest_tooleval.reports.text import NOTHING, WHOLE
 from pytest_tooleval.settings.options import GROUPS, PRESETS, options_text
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
+from pytest_tooleval.suite.schema import suite_schema
+from pytest_tooleval.tiers import TIERS, Tier
 
 ROOT = Path(__file__).parents[1]
 _RESULTS = "results.schema.json"
@@ -114,7 +119,7 @@ def modes() -> str:
 
 
 def matchers() -> str:
-    rows = [(f'`{{"{key}": {one.example}}}`', one.says) for key, one in MATCHERS.items()]
+    rows = [(f'`{{"{one.key}": {one.example}}}`', one.says) for one in by_tier()]
     return table(("matcher", "matches"), rows)
 
 
@@ -200,21 +205,6 @@ for _ in range(4):
     _ITEM = rf"(?:[^\[\]{{}}]|[\[{{]{_ITEM}*[\]}}])"
 _CODE = re.compile(rf'[\[{{]{_ITEM}*[\]}}]|"[^"]*"|--[\w-]+|\w+_\w+')
 
-_SUITE_FIELDS = (
-    "name description tools namespaces provider_tools tools_from test_cases system_prompt tool_choice "
-    "tool_prefix temperature max_tokens trials pass thresholds param_scoring forbidden_calls policies "
-    "live_tools world world_args exact_state now metadata $schema $comment"
-)
-_CASE_FIELDS = {
-    "question": "prompt turns user parametrize now tools tool_choice temperature max_tokens trials "
-    "approvals",
-    "expectation": "expected_tool expected_params expected_calls call_order forbidden_calls policies "
-    "expected_stop expected_text param_scoring thresholds pass",
-    "listing": "id tags skip xfail cluster weight metadata $comment",
-    "chain": "multi_turn max_rounds optimal_hops valid_prerequisites mock_responses live_tools",
-    "conversation": "match results expected_state world world_args may_change_nothing "
-    "exact_state answers play_failed_calls",
-}
 # Where a field is explained.
 _EXPLAINED = {
     "turns": "../guides/conversations.md",
@@ -243,14 +233,18 @@ _EXPLAINED = {
 }
 
 
-def suite_fields(struct: str, names: str = "", *, links: bool = False) -> Callable[[], str]:
-    """The fields of an object of the suite format, all or by name."""
+def suite_fields(
+    struct: str, names: str = "", *, tier: Tier | None = None, links: bool = False
+) -> Callable[[], str]:
+    """The fields of an object of the suite format: all, by name, or of a tier."""
 
     def made() -> str:
         schema = json.loads(suite_schema_text())
         definition = schema["$defs"].get(struct, schema)
         rows = []
         for name in names.split() or definition["properties"]:
+            if tier and definition["properties"][name]["x-tier"] != tier:
+                continue
             text = _CODE.sub(r"`\g<0>`", definition["properties"][name]["description"])
             required = "Required. " * (name in definition.get("required", ()))
             link = f"[`{name}`]({_EXPLAINED[name]})" if links and name in _EXPLAINED else f"`{name}`"
@@ -324,21 +318,98 @@ def formats() -> str:
     return table(header, rows)
 
 
+# A line of each everyday field, for "Start with these forty".
+_FIELD_LINES: dict[str, Any] = {
+    "id": "paris",
+    "prompt": "Weather in Paris?",
+    "expected_tool": "get_weather",
+    "expected_params": {"city": "Paris"},
+    "expected_calls": [{"tool": "get_weather"}, {"tool": "get_time"}],
+    "expected_text": ["Paris"],
+    "forbidden_calls": ["delete_account"],
+    "tool_choice": "auto",
+    "turns": [{"prompt": "Weather in Paris?", "expected_tool": "get_weather"}],
+    "thresholds": {"parameter_accuracy": 0.9},
+    "trials": 5,
+    "pass": "4/5",
+    "tags": ["smoke"],
+    "skip": "needs the new tool",
+    "parametrize": [{"city": "Paris"}, {"city": "Rome"}],
+}
+# `a` in the example of a matcher stands for any value.
+_VARIABLE, _QUOTED = r"\b([ab])\b", r'"\1"'
+_COMMAND_LINES = {
+    "new": "tooleval new weather.tooleval.json",
+    "import": "tooleval import log.jsonl --out log.tooleval.json",
+    "validate": "tooleval validate weather.tooleval.json",
+    "mutate": "tooleval mutate weather.tooleval.json",
+    "show": "tooleval show latest",
+    "compare": "tooleval compare good latest",
+    "ci": "tooleval ci comment",
+}
+
+
+def _everyday_fields() -> str:
+    known = suite_schema()["$defs"]["TestCase"]["properties"]
+    everyday = [name for name in known if known[name]["x-tier"] == "everyday"]
+    rows = []
+    for name in everyday:
+        text = _CODE.sub(r"`\g<0>`", known[name]["description"])
+        line = json.dumps({name: _FIELD_LINES[name]})[1:-1].replace("|", "\\|")
+        rows.append((f"`{line}`", text))
+    return table(("in a case", "meaning"), rows)
+
+
+def _everyday_matchers() -> str:
+    rows = [
+        (f'`{{"{one.key}": {re.sub(_VARIABLE, _QUOTED, one.example)}}}`', one.says)
+        for one in by_tier()
+        if one.tier == "everyday"
+    ]
+    return table(("in place of an expected value", "matches"), rows)
+
+
+def _everyday_options() -> str:
+    _, everyday = GROUPS["everyday"]
+    rows = []
+    for option in everyday:
+        value = _VALUES.get(option.name) or option.choices[0]
+        meaning = option.help.partition(" (default: ")[0]
+        rows.append((f"`--tooleval-{option.name}={value}`", meaning))
+    return table(("with `pytest`", "meaning"), rows)
+
+
+def _everyday_commands() -> str:
+    with click.Context(main_command) as context:
+        found = {name: main_command.get_command(context, name) for name in COMMANDS["everyday"]}
+    rows = [
+        (f"`{_COMMAND_LINES[name]}`", command.get_short_help_str(200))
+        for name, command in found.items()
+        if command
+    ]
+    return table(("command", "meaning"), rows)
+
+
+FORTY = {
+    "fields": _everyday_fields,
+    "matchers": _everyday_matchers,
+    "options": _everyday_options,
+    "commands": _everyday_commands,
+}
 _RESULTS_IN_PYTHON = ("CaseResult", "TrialResult", "Score", "Check", "Transcript", "Reply", "ToolCall")
 # The text between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/guides/importing.md", "formats"): formats,
     ("docs/reference/metrics.md", "limits"): limits,
     ("docs/reference/metrics.md", "dialects"): dialects,
-    ("docs/reference/suite-format.md", "fields of a suite"): suite_fields(
-        "Suite", _SUITE_FIELDS, links=True
-    ),
+    ("docs/reference/suite-format.md", "fields of a suite"): suite_fields("Suite", links=True),
     **{
-        ("docs/reference/suite-format.md", f"{kind} of a case"): suite_fields(
-            "TestCase", names, links=True
+        ("docs/reference/suite-format.md", f"{tier} fields of a case"): suite_fields(
+            "TestCase", tier=tier, links=True
         )
-        for kind, names in _CASE_FIELDS.items()
+        for tier in TIERS
     },
+    **{("docs/get-started/forty.md", f"everyday {kind}"): made for kind, made in FORTY.items()},
     ("docs/reference/suite-format.md", "fields of a function"): suite_fields(
         "Function", "strict defer_loading allowed_callers input_examples output_schema"
     ),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from .. import __version__
 from ..errors import SuiteError, ToolevalError
 from ..text import counted, printable
+from ..tiers import Tier, in_tiers
 from .shared import Group
 
 
@@ -17,30 +18,46 @@ class _NotJudged(click.ClickException):
     exit_code = 2  # 1 means that the run failed, or is worse than the other
 
 
-# Each command's module and function, and what its errors become.
-_COMMANDS: dict[str, tuple[str, type[click.ClickException]]] = {
-    "new": ("new:new", click.ClickException),
-    "import": ("imports:import_", click.ClickException),
-    "validate": ("suites:validate", click.ClickException),
-    "mutate": ("mutate:mutate", click.ClickException),
-    "tools": ("tools:tools", click.ClickException),
-    "schema": ("suites:schema", click.ClickException),
-    "models": ("models:models", click.ClickException),
-    "cassette": ("cassettes:cassette", click.ClickException),
-    "show": ("history:show", click.ClickException),
-    "compare": ("history:compare", _NotJudged),
-    "power": ("power:power", click.ClickException),
-    "trend": ("history:trend", click.ClickException),
-    "history": ("history:history", click.ClickException),
-    "blame": ("blame:blame", _NotJudged),
-    "ci": ("ci:ci", _NotJudged),
-    "merge": ("merge:merge", _NotJudged),
-    "ui": ("ui:ui", click.ClickException),
+class _Place(NamedTuple):
+    """A command's module and function, its tier in help, and what its errors become."""
+
+    name: str
+    tier: Tier = "advanced"
+    error: type[click.ClickException] = click.ClickException
+
+
+_COMMANDS = {
+    "new": _Place("new:new", "everyday"),
+    "import": _Place("imports:import_", "everyday"),
+    "validate": _Place("suites:validate", "everyday"),
+    "mutate": _Place("mutate:mutate", "everyday"),
+    "show": _Place("history:show", "everyday"),
+    "compare": _Place("history:compare", "everyday", _NotJudged),
+    "ci": _Place("ci:ci", "everyday", _NotJudged),
+    "ui": _Place("ui:ui"),
+    "history": _Place("history:history"),
+    "trend": _Place("history:trend"),
+    "blame": _Place("blame:blame", error=_NotJudged),
+    "tools": _Place("tools:tools"),
+    "models": _Place("models:models"),
+    "cassette": _Place("cassettes:cassette"),
+    "merge": _Place("merge:merge", error=_NotJudged),
+    "power": _Place("power:power"),
+    "schema": _Place("suites:schema"),
 }
-# What help lists: the commands of each step, in its order; others are in the last section.
-_SECTIONS = {
-    "Write": ("new", "import", "validate", "mutate"),
-    "Look": ("show", "compare", "trend", "history"),
+# The names of the commands by tier, as help lists them.
+COMMANDS = in_tiers((place.tier, name) for name, place in _COMMANDS.items())
+# Other tools' names for what a command of ours does.
+_ELSEWHERE = {
+    "run": "pytest --tooleval-model=MODEL",
+    "test": "pytest --tooleval-model=MODEL",
+    "eval": "pytest --tooleval-model=MODEL",
+    "list": "tooleval history",
+    "runs": "tooleval history",
+    "diff": "tooleval compare",
+    "view": "tooleval show, or tooleval ui",
+    "init": "tooleval new",
+    "lint": "tooleval validate",
 }
 _MOST_PROBLEMS = 20
 
@@ -50,30 +67,28 @@ class _Commands(Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in ("run", "test"):
-            raise click.UsageError("use pytest to run suites: pytest --tooleval-model=MODEL")
+        if cmd_name in _ELSEWHERE:
+            raise click.UsageError(f"no such command '{cmd_name}'; use {_ELSEWHERE[cmd_name]}")
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = resolve_name(f"{__name__}.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = resolve_name(f"{__name__}.{_COMMANDS[cmd_name].name}")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in sections, each with its whole first line."""
-        listed = [name for names in _SECTIONS.values() for name in names]
-        others = tuple(name for name in _COMMANDS if name not in listed)
-        for title, names in {**_SECTIONS, "More": others}.items():
+        for tier, names in COMMANDS.items():
             found = ((name, self.get_command(ctx, name)) for name in names)
             rows = [(name, command.get_short_help_str(200)) for name, command in found if command]
-            with formatter.section(title):
-                formatter.write_dl(rows)
+            if rows:
+                with formatter.section(tier.capitalize()):
+                    formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Show errors of ours without a traceback."""
         try:
             return super().invoke(ctx)
         except ToolevalError as error:
-            _, shown_as = _COMMANDS[str(ctx.invoked_subcommand)]
-            raise shown_as(_shown(error)) from None
+            raise _COMMANDS[str(ctx.invoked_subcommand)].error(_shown(error)) from None
 
 
 def _shown(error: ToolevalError) -> str:

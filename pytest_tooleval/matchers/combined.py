@@ -16,6 +16,7 @@ from .modes import Mode
 @matcher
 class AnyOf(Matcher):
     key = "$any_of"
+    tier = "everyday"
     title = "is one of (list)"
     example = "[a, b]"
     says = "any of these values or matchers"
@@ -90,6 +91,7 @@ class Not(Matcher):
 @matcher
 class Optional(Matcher):
     key = "$optional"
+    tier = "everyday"
     title = "may be absent, else equals"
     example = "a"
     says = "`a`; the key may be absent"

@@ -28,6 +28,7 @@ class _Text(Matcher):
 @matcher
 class Regex(_Text):
     key = "$regex"
+    tier = "everyday"
     title = "matches the pattern"
     example = '"^P"'
     says = "a string in which the regular expression is found"
@@ -52,6 +53,7 @@ class Regex(_Text):
 @matcher
 class Contains(Matcher):
     key = "$contains"
+    tier = "everyday"
     types = ("string", "array")
     title = "contains"
     example = '"x"'
@@ -124,6 +126,7 @@ class Fuzzy(_Text):
     longest = 10_000
 
     key = "$fuzzy"
+    tier = "everyday"
     title = "is similar to"
     example = '"New York City"'
     says = f"a string at least {similarity:.0%} similar, ignoring case, with the same numbers"

@@ -64,6 +64,7 @@ class Date(Matcher):
     """Matches dates and times; a date-time is on the day that its text names, whatever its zone."""
 
     key = "$date"
+    tier = "everyday"
     title = "is the date"
     example = '"2026-03-02"'
     says = (

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from ..explain import describe, nearest, show
 from ..findings import Finding, Findings, Loc
+from ..tiers import TIERS, Tier
 from .modes import Mode
 
 # Says why a value does not match. A function, as most comparisons need no text.
@@ -23,6 +24,7 @@ class Matcher(ABC):
     """A matcher. `@matcher` adds it to suites, scores, docs, the published schema and the editor."""
 
     key: str
+    tier: Tier = "advanced"
     title: str
     """The entry in a menu, between the parameter and the operand."""
     example: str
@@ -82,6 +84,11 @@ def matcher(cls: type[_M]) -> type[_M]:
     return cls
 
 
+def by_tier() -> list[Matcher]:
+    """All matchers, in the order in which readers meet them."""
+    return sorted(MATCHERS.values(), key=lambda one: TIERS.index(one.tier))
+
+
 def matcher_key(value: Any) -> str | None:
     """Return the `$` key that makes an object a matcher; None for a plain value."""
     if isinstance(value, dict):
@@ -112,7 +119,8 @@ def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
     one = MATCHERS.get(key)
     if one is None:
         near = nearest(key, MATCHERS)
-        hint = f", did you mean {show(near)}?" if near else f"; expected one of {', '.join(MATCHERS)};"
+        known = ", ".join(each.key for each in by_tier())
+        hint = f", did you mean {show(near)}?" if near else f"; expected one of {known};"
         return f"unknown matcher{hint} {_AS_DATA}"
     if len(value) > 1 and value.keys() <= MATCHERS.keys():
         return f"only one matcher is allowed here; write {show(_joined(value), 200)}"

@@ -10,6 +10,7 @@ from typing import Any
 from ..jsonschemas.exact import exact
 from ..record.calls import is_number
 from ..text import json_text
+from ..tiers import Tier
 from .compare import is_not_of
 from .matcher import MATCHERS, Matcher, Mismatch, matcher
 from .modes import Mode, Number
@@ -23,8 +24,15 @@ class Bound(Matcher):
     operand = {"type": "number"}
     types = ("number", "integer")
 
-    def __init__(self, key: str, words: str, holds: Callable[[Number, Number], bool]) -> None:
+    def __init__(
+        self,
+        key: str,
+        words: str,
+        holds: Callable[[Number, Number], bool],
+        tier: Tier = "advanced",
+    ) -> None:
         self.key = key
+        self.tier = tier
         self.words = words
         self.holds = holds
         self.title = f"is {words}"
@@ -49,8 +57,8 @@ def _is_finite(value: Any) -> bool:
 
 
 _BOUNDS = (
-    Bound("$gte", "at least", operator.ge),
-    Bound("$lte", "at most", operator.le),
+    Bound("$gte", "at least", operator.ge, "everyday"),
+    Bound("$lte", "at most", operator.le, "everyday"),
     Bound("$gt", "more than", operator.gt),
     Bound("$lt", "less than", operator.lt),
 )

@@ -13,8 +13,8 @@ _PREFIX = "tooleval_"
 
 
 def add_options(parser: pytest.Parser) -> None:
-    for name, (title, options) in GROUPS.items():
-        group = parser.getgroup(name, f"tooleval: {title}")
+    for tier, (title, options) in GROUPS.items():
+        group = parser.getgroup(f"tooleval-{tier}", f"tooleval: {title}")
         for option in options:
             group.addoption(f"--tooleval-{option.name}", **_for_argparse(option))
             if option.ini:

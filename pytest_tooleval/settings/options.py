@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ConfigError
 from ..text import near, read_number, read_share
+from ..tiers import Tier, in_tiers
 
 Read = Callable[[str], Any]
 
@@ -20,7 +21,7 @@ class Option(NamedTuple):
     a value; its ValueError says what was expected. With `ini`, the ini file can set the option under
     `key`; with `form`, the run form can, which remembers it for the next run if it is `kept`. With
     `replaces`, a later value replaces earlier ones, and the run says so. `needs` is another option's
-    key; `excludes` has the keys of others, and why.
+    key; `excludes` has the keys of others, and why. `pytest --help` lists options by `tier`.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Option(NamedTuple):
     replaces: bool = False
     needs: str = ""
     excludes: Mapping[str, str] = {}
+    tier: Tier = "advanced"
 
     @property
     def key(self) -> str:
@@ -237,6 +239,7 @@ JUDGING = (
         ini=True,
         form=True,
         replaces=True,
+        tier="everyday",
     ),
     Option(
         "fail-under",
@@ -245,6 +248,7 @@ JUDGING = (
         read=_gate(over=False),
         many=True,
         ini=True,
+        tier="everyday",
     ),
     Option(
         "fail-over",
@@ -269,6 +273,7 @@ JUDGING = (
         "passed; @TAG; or auto, by git",
         "FILE|RUN|auto[:BRANCH]",
         read=filled("a file or the name of a run"),
+        tier="everyday",
     ),
     Option(
         "baseline-model",
@@ -300,6 +305,7 @@ OUTPUTS = (
         "write a report, formatted by its ending (.json, .html, .md, .csv) or FORMAT; repeatable",
         "[FORMAT:]FILE",
         many=True,
+        tier="everyday",
     ),
     Option(
         "github",
@@ -319,6 +325,7 @@ _MODELS = (
         many=True,
         ini=True,
         excludes=_NO_MODEL,
+        tier="everyday",
     ),
     Option(
         "transcripts",
@@ -327,15 +334,24 @@ _MODELS = (
         read=filled("the name of a file or folder"),
         many=True,
         ini=True,
+        tier="agents",
     ),
-    Option("judge", "the model that evaluates rubrics ($judge)", "NAME", filled("a model"), ini=True),
-    Option("user", "the model that plays users", "NAME", filled("a model"), ini=True),
+    Option(
+        "judge",
+        "the model that evaluates rubrics ($judge)",
+        "NAME",
+        filled("a model"),
+        ini=True,
+        tier="agents",
+    ),
+    Option("user", "the model that plays users", "NAME", filled("a model"), ini=True, tier="agents"),
     Option(
         "allow-tools",
         "tools that may act: live_tools, agents' and providers' own; * allows read-only live_tools",
         "NAME[,NAME...]",
         read=_names,
         many=True,
+        tier="agents",
     ),
     Option(
         "shard",
@@ -354,6 +370,7 @@ _ASKING = (
         ini=True,
         form=True,
         kept=True,
+        tier="everyday",
     ),
     Option(
         "temperature",
@@ -402,6 +419,7 @@ _VERDICT = (
         read=_threshold,
         many=True,
         form=True,
+        tier="everyday",
     ),
     Option(
         "pass",
@@ -419,6 +437,7 @@ _ANSWERS = (
         read=filled("the name of a folder"),
         ini=True,
         form=True,
+        tier="everyday",
     ),
     Option(
         "record",
@@ -430,6 +449,7 @@ _ANSWERS = (
         ini=True,
         needs="cassette",
         form=True,
+        tier="everyday",
     ),
     Option(
         "resume",
@@ -442,31 +462,23 @@ _ANSWERS = (
         "USD",
         read=number("US dollars above 0", lambda usd: usd > 0),
         form=True,
+        tier="everyday",
     ),
     Option("estimate", "print calls, tokens and a price range, and send no request", excludes=_NO_MODEL),
 )
 # For programs that start pytest.
 _EVENTS = Option("events", "write a line of JSON for each event, as it happens", "FILE|FD")
 
-# The options that most runs need.
-_FIRST = "model trials threshold preset fail-under baseline cassette record max-cost report".split()
-
-
-def _but_first(*options: Option) -> tuple[Option, ...]:
-    return tuple(option for option in options if option.name not in _FIRST)
-
-
-_EVERY = (*_MODELS, *_ASKING, *_VERDICT, *_ANSWERS, *OUTPUTS, _EVENTS)
+_TITLES: Mapping[Tier, str] = {
+    "everyday": "what most runs need",
+    "agents": "agents, tools and judges",
+    "advanced": "advanced",
+}
+_ALL = (*_MODELS, *_ASKING, *_VERDICT, *_ANSWERS, *OUTPUTS, _EVENTS)
 # The groups of `pytest --help`: titles and options.
 GROUPS = {
-    "tooleval": (
-        "what most runs need",
-        tuple(option for name in _FIRST for option in _EVERY if option.name == name),
-    ),
-    "tooleval-asking": ("asking", _but_first(*_MODELS, *_ASKING)),
-    "tooleval-judging": ("judging", _but_first(*_VERDICT)),
-    "tooleval-recording": ("recording, and its cost", _but_first(*_ANSWERS)),
-    "tooleval-reporting": ("reporting", _but_first(*OUTPUTS, _EVENTS)),
+    tier: (_TITLES[tier], options)
+    for tier, options in in_tiers((option.tier, option) for option in _ALL).items()
 }
 OPTIONS = {option.key: option for _, options in GROUPS.values() for option in options}
 # The run form's options by name.

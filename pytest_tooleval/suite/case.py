@@ -13,6 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from ..keys import PublicTexts
 from ..matchers.modes import ParamScoring
 from ..record.variants import UNCHANGED, Arm
+from ..tiers import Tier
 from ..worlds.world import WorldSpec
 from .altered import AlteredAnswers
 from .expectations import Expectations, ExpectedCall
@@ -77,6 +78,10 @@ class Turn(Expectations):
     """A message from the user, and what is expected until the model replies without a call."""
 
     EXPECTS = f"an object such as {_TURN}"
+    TIERS: ClassVar[Mapping[Tier, str]] = {
+        "everyday": "prompt expected_tool expected_params expected_calls expected_text forbidden_calls",
+        "agents": "match results expected_state may_change_nothing new_tools max_calls",
+    }
 
     prompt: Prompt = Field(description="The user's message, or a list of chat messages.")
     new_tools: ToolNames = Field(
@@ -123,6 +128,13 @@ class TestCase(Expectations):
     __test__ = False  # not a test class for pytest
 
     EXPECTS = 'an object such as {"prompt": "...", "expected_tool": "..."}'
+    TIERS: ClassVar[Mapping[Tier, str]] = {
+        "everyday": "id prompt expected_tool expected_params expected_calls expected_text "
+        "forbidden_calls tool_choice turns thresholds trials pass tags skip parametrize",
+        "agents": "world world_args match results expected_state may_change_nothing exact_state user "
+        "policies multi_turn max_rounds optimal_hops valid_prerequisites mock_responses live_tools "
+        "expected_stop approvals answers play_failed_calls",
+    }
     OTHER_NAMES: ClassVar[dict[str, str]] = {
         "id": "name title",
         "prompt": "messages input question query",

@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..explain import describe, nearest, show
 from ..findings import Findings, Loc
+from ..tiers import Tier
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Part(BaseModel):
     OTHER_NAMES: ClassVar[Mapping[str, str]] = {}
     # Unknown names to the message for each.
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
+    # The fields of the first tiers, in the order in which readers need them; all others are advanced.
+    TIERS: ClassVar[Mapping[Tier, str]] = {}
 
     if not TYPE_CHECKING:
 
@@ -143,10 +146,17 @@ def _one_of(names: Sequence[str]) -> str:
 
 @cache
 def fields_of(part: type[Part]) -> Mapping[str, FieldType]:
-    """The fields of an object by their names in a file, its own before inherited ones."""
+    """The fields of an object by their names in a file, by tier, its own before inherited ones."""
     inherited = {name for base in part.__bases__ for name in getattr(base, "model_fields", ())}
     fields = sorted(part.model_fields.items(), key=lambda each: each[0] in inherited)
-    return {field.alias or name: FieldType(field.annotation, field.metadata) for name, field in fields}
+    found = {field.alias or name: FieldType(field.annotation, field.metadata) for name, field in fields}
+    order = [name for names in part.TIERS.values() for name in names.split()]
+    return dict(sorted(found.items(), key=lambda each: (*order, each[0]).index(each[0])))
+
+
+def tier_of(part: type[Part], name: str) -> Tier:
+    """The tier of a field by its name in a file."""
+    return next((tier for tier, names in part.TIERS.items() if name in names.split()), "advanced")
 
 
 def type_at(part: type[Part], loc: Loc) -> FieldType | None:

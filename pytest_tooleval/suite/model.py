@@ -6,7 +6,7 @@ compare values (duplicate ids, undefined tools).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -18,6 +18,7 @@ from ..errors import ToolevalError
 from ..explain import nearest
 from ..keys import PublicTexts
 from ..matchers.modes import ParamScoring
+from ..tiers import Tier
 from ..worlds.world import Memory, WorldSpec
 from .case import TestCase
 from .expectations import Forbidden
@@ -57,6 +58,11 @@ def without_key_values(suite: Any) -> Any:
 class Suite(Commented):
     """A collection of tools and test cases."""
 
+    TIERS: ClassVar[Mapping[Tier, str]] = {
+        "everyday": "$schema name description tools system_prompt tool_choice thresholds trials pass "
+        "test_cases",
+        "agents": "tools_from live_tools world world_args exact_state policies forbidden_calls",
+    }
     OTHER_NAMES: ClassVar[dict[str, str]] = {
         "test_cases": "cases tests",
         "tools": "functions",

@@ -14,10 +14,12 @@ from pydantic import ValidationError
 from ..findings import Finding, Loc
 from ..record.untrusted import as_mapping, as_text
 from .case import TestCase, Turn
-from .fields import Part, expected_at, fields_of, other_name, part_at, suggestion, wrong_value
+from .fields import Part, expected_at, fields_of, other_name, part_at, suggestion, tier_of, wrong_value
 from .model import SEARCHED, Suite
 from .slugs import with_ids
 from .tools import Custom, Function, Tool, named_tool
+
+_PAGE = "https://pytest-tooleval.github.io/pytest-tooleval/latest/reference/suite-format/"
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -153,4 +155,8 @@ def _unknown_field(part: type[Part], name: str, found: Mapping[str, Any]) -> str
     meant = suggestion(part, name, found)
     if meant is not None:
         return f"unknown field, did you mean {meant}?"
-    return f"unknown field; expected one of {', '.join(fields_of(part))}"
+    known = fields_of(part)
+    everyday = [each for each in known if tier_of(part, each) == "everyday"]
+    if everyday:
+        return f"unknown field; everyday ones are {', '.join(everyday)}; all {len(known)}: {_PAGE}"
+    return f"unknown field; expected one of {', '.join(known)}"

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
-from ..matchers.matcher import MATCHERS, VALUE
+from ..matchers.matcher import VALUE, by_tier
 from ..record.status import CallStatus
+from .case import TestCase, Turn
+from .fields import Part, fields_of, tier_of
 from .mocks import EXACT, SEQUENCE, WHEN
 from .model import Suite
 from .policies import FROM, SAME
@@ -31,8 +33,10 @@ def suite_schema() -> dict[str, Any]:
     definitions.update(_matchers())
     definitions.update(_policy_values())
     definitions.update(_expected_texts())
+    case, turn = definitions["TestCase"], definitions["Turn"]
+    for part, definition in ((Suite, made), (TestCase, case), (Turn, turn)):
+        definition["properties"] = _by_tier(part, definition["properties"])
     definitions["Tool"]["oneOf"] = [{"required": ["function"]}, {"required": ["custom"]}]
-    case = definitions["TestCase"]
     del case["properties"]["prompt"]["default"]
     case["anyOf"] = _kinds()
     head = {
@@ -41,6 +45,15 @@ def suite_schema() -> dict[str, Any]:
         "title": "pytest-tooleval suite",
     }
     return {**head, **made, "$defs": dict(sorted(definitions.items()))}
+
+
+def _by_tier(part: type[Part], properties: dict[str, Any]) -> dict[str, Any]:
+    """The properties in the order in which readers need them, each with its tier."""
+    return {
+        name: {**properties[name], "x-tier": tier_of(part, name)}
+        for name in fields_of(part)
+        if name in properties
+    }
 
 
 def schema_text() -> str:
@@ -125,9 +138,10 @@ def _matchers() -> dict[str, Any]:
     known = [
         {
             "title": one.title,
-            **_matcher(key, one.operand, f'{{"{key}": {one.example}}}: {one.says}.'),
+            "x-tier": one.tier,
+            **_matcher(one.key, one.operand, f'{{"{one.key}": {one.example}}}: {one.says}.'),
         }
-        for key, one in MATCHERS.items()
+        for one in by_tier()
     ]
     plain = {
         "type": "object",

@@ -20,7 +20,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "figures", "text", "keys", "secrets", "writing", "explain", "findings"),
+    ("errors", "figures", "text", "tiers", "keys", "secrets", "writing", "explain", "findings"),
     ("record",),
     ("checkout", "agents"),
     ("jsonschemas",),
@@ -280,6 +280,7 @@ print("loaded", *sys.modules)
         "pytest_tooleval.suite",  # two lines, for the ending of suite files
         "pytest_tooleval.suite.discovery",
         "pytest_tooleval.text",
+        "pytest_tooleval.tiers",
     }
     if model is None:
         assert own - {"pytest_tooleval.plugin.collection"} == plugin

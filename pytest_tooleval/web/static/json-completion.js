@@ -84,7 +84,10 @@ export function optionsAt(root, data, { path, isKey, keys }) {
     for (const [label, schema] of Object.entries(propertiesOf(parametersAt(data, path) ?? []))) name(label, schema, [schema.type ?? ""].flat().join(", "), 2);
     if (path.at(-1) === "mock_responses") for (const tool of toolsAt(data, path)) name(tool.name, { description: tool.description }, "tool");
     for (const each of schemasAt(root, path)) {
-      for (const [label, schema] of Object.entries(each.properties ?? {})) name(label, schema, each.required?.includes(label) ? "required" : "", each.required?.includes(label) ? 1 : 0);
+      for (const [label, schema] of Object.entries(each.properties ?? {})) {
+        const isRequired = each.required?.includes(label);
+        name(label, schema, isRequired ? "required" : "", isRequired ? 1 : -["everyday", "agents", "advanced"].indexOf(/** @type {any} */ (schema)["x-tier"] ?? "everyday"));
+      }
     }
   } else {
     if (isToolName(path)) for (const tool of toolsAt(data, path)) value(tool.name, tool.description, "function");

@@ -49,7 +49,7 @@ def test_the_names_of_parameters_may_begin_with_a_dollar() -> None:
     ("expected", "path", "words"),
     [
         ({"$anyof": [1]}, ("$anyof",), 'did you mean "$any_of"?'),
-        ({"$frobnicate": 1}, ("$frobnicate",), "unknown matcher; expected one of $any_of, $all_of"),
+        ({"$frobnicate": 1}, ("$frobnicate",), "unknown matcher; expected one of $any_of, $optional"),
         ({"$any_of": [1], "x": 2}, ("$any_of",), 'got "$any_of" and "x"'),
         ({"x": 2, "$regex": "a"}, ("$regex",), 'got "$regex" and "x"'),
         ({"$any_of": "a"}, ("$any_of",), 'a list of values or matchers, got the string "a"'),

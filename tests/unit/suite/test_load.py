@@ -309,13 +309,13 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     (
         {"expected_parms": {}, "expected_params": {}},
         "expected_parms",
-        "unknown field; expected one of",
+        "unknown field; everyday ones are",
     ),
     ({"thresholds": {"mine": 1}}, "thresholds.mine", "a metric of your own needs its scorer"),
     ({"expectedParams": {}}, "expectedParams", "unknown field, did you mean expected_params?"),
     ({"arguments": {}}, "arguments", "unknown field, did you mean expected_params?"),
     ({"name": "x"}, "name", "unknown field, did you mean id?"),
-    ({"zebra": 1}, "zebra", "unknown field; expected one of id, prompt,"),
+    ({"zebra": 1}, "zebra", "unknown field; everyday ones are id, prompt,"),
     ({"prompt": ""}, "prompt", "an empty prompt; write what the user says"),
     ({"prompt": " \n"}, "prompt", "an empty prompt"),
     (
