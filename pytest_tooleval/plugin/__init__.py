@@ -142,8 +142,6 @@ class _Results:
         self._config = config
         self._is_worker = process_of(config).is_worker
         self._problem = ""
-        # Of Python tests that run: their result if their worker dies.
-        self._if_it_dies: dict[str, str] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -157,10 +155,6 @@ class _Results:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
         if self._is_worker:  # it sends the report on unchanged
             return (yield)
-        if report.when == "setup":
-            self._if_it_dies[report.nodeid] = getattr(report, "tooleval_dies", "")
-        elif report.when == "teardown":
-            self._if_it_dies.pop(report.nodeid, None)
         result: str | None = getattr(report, "tooleval", None)
         if result:
             eval_session(self._config).run.add(result.encode())
@@ -173,15 +167,7 @@ class _Results:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
         """Report the case that an xdist worker was running when it died."""
-        from ..run.nodeids import is_case
-
-        if is_case(crashitem):
-            from ..record.encoding import to_json
-
-            run = eval_session(self._config).run
-            run.add(to_json(run.places.crashed(crashitem)))
-        elif result := self._if_it_dies.get(crashitem):
-            eval_session(self._config).run.add(result.encode())
+        eval_session(self._config).run.crashed(crashitem)
 
 
 def eval_session(config: pytest.Config) -> EvalSession:
@@ -225,24 +211,25 @@ def pytest_configure_node(node: Any) -> None:
     tell_worker(node, resume=settings_of(node.config).asking.resume)
 
 
-@pytest.hookimpl(optionalhook=True)
+# Before the stream of events, which names the cases.
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
-    """All workers collect the same cases. The xdist controller collects none."""
-    from ..run.nodeids import is_case, split_nodeid
+    """The xdist controller collects nothing, but takes the cases that its workers leave."""
+    from .processes import worker_number
 
-    cases = list(filter(is_case, ids))
-    unchanged = [nodeid for nodeid in cases if not split_nodeid(nodeid).variant]
-    if cases:
-        run = eval_session(node.config).run
-        is_first, run.selected = not run.selected, len(unchanged)
-        if is_first:
-            run.foresee(run.places.of(nodeid) for nodeid in unchanged)
-        if len(cases) == len(ids) and node.gateway.spec.popen:  # other hosts have their own keys
-            from .no_model import missing_keys
+    process, number = process_of(node.config), worker_number(node.gateway.id)
+    file = process.cases_of(number)
+    if file is None or not file.is_file():
+        return
+    from ..run.collected import left
+    from .no_model import missing_keys
 
-            problem = missing_keys(settings_of(node.config))
-            if problem:
-                raise pytest.UsageError(problem)
+    run = eval_session(node.config).run
+    run.take_cases(left(process, number))
+    if len(ids) == sum(not each.dies.is_python for each in run.collected.values()):
+        problem = missing_keys(node.config.stash[_settings_key])
+        if problem:
+            raise pytest.UsageError(problem)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -15,6 +15,7 @@ from msgspec import structs
 from ..record.encoding import to_json
 from ..record.run import Shard
 from ..run.case_queue import CaseQueue
+from ..run.collected import leave
 from ..run.eval_run import EvalRun
 from ..run.given import GivenTranscripts
 from ..run.nodeids import split_nodeid
@@ -96,6 +97,17 @@ class CaseSession(Observer):
             self._refuse(items, self.run.asker.cassettes.unusable(asked))
         return result
 
+    # Before xdist's worker tells the controller that it has collected.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        cases = _cases(session.items)
+        self._note(selected=sum(not item.case.arm.variant for item in cases))
+        process = self.run.process
+        if process.is_worker:
+            rows = [item.collected for item in cases]
+            rows += [self.python.collected(item) for item in session.items if may_ask(item)]
+            leave(process, process.number, rows)
+
     def _note(self, **found: object) -> None:
         self.run.found = structs.replace(self.run.found, **found)
 
@@ -140,11 +152,10 @@ class CaseSession(Observer):
     def running(self, session: pytest.Session) -> Iterator[None]:
         """Send all selected cases ahead; at the end, cancel those still pending."""
         run, cases = self.run, _cases(session.items)
-        run.selected = run.selected or sum(not item.case.arm.variant for item in cases)
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not run.process.is_worker and will_run(session):
-                run.foresee(item.task.place for item in cases if not is_skipped(item))
+                run.foresee(item.collected for item in cases)
                 if not run.settings.estimate:
                     self._require_keys(session.items)
                     self._send(session.items)

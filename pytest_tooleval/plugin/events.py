@@ -51,7 +51,7 @@ class EventStream(Observer):
         self._file: BinaryIO | None = _open(config, self._given)
         self._session: pytest.Session | None = None
         self._is_collected = False
-        # Python tests that may ask; xdist's controller does not know them.
+        # Python tests that may ask.
         self._asking: set[str] = set()
         self._told = 0
         self._reason = ""
@@ -96,6 +96,8 @@ class EventStream(Observer):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        cases = self._run.collected.values()
+        self._asking = {each.dies.nodeid for each in cases if each.dies.is_python}
         self._collected(ids)
 
     def _collected(self, nodeids: Sequence[str]) -> None:

@@ -16,10 +16,16 @@ from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome
 from ..reports.junit import PROPERTY, properties, seconds_of
 from ..reports.text import render_case, render_transcript
 from ..run.case_queue import CaseQueue
+from ..run.collected import Collected
 from ..run.task import Task
 from ..suite.case import ResolvedCase
 from ..text import printable
 from .verdicts import excused
+
+_CRASHED = (
+    "the worker process died while it ran this case and requested others ahead; any of "
+    "them may be the cause"
+)
 
 
 class CaseFailure(AssertionError):
@@ -88,6 +94,18 @@ class CaseItem(pytest.Item):
     def model(self) -> str:
         """The model's label; empty without a model."""
         return self.task.job.model.label
+
+    @property
+    def collected(self) -> Collected:
+        """What the controller of xdist knows of the case."""
+        dies = structs.replace(
+            self.task.place.blank,
+            nodeid=self.nodeid,
+            outcome="error",
+            reason=_CRASHED,
+            tolerated=bool(self.case.arm.variant),
+        )
+        return Collected(dies, 0 if is_skipped(self) else self.case.trials)
 
     def runtest(self) -> None:
         # Judges the result of `setup`. No docstring: Allure would use it as each case's description.

@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ModelError
 from ..python.case import PythonCase, clean_reason
-from ..python.question import Prompt, Setting, Words
+from ..python.question import Prompt, Question, Setting, Words
 from ..python.run import Run, Wait
 from ..python.test import Sources, Test
 from ..record.encoding import to_json
@@ -26,6 +26,7 @@ from ..reports.junit import properties
 from ..reports.text import render_transcript
 from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
+from ..run.collected import Collected, leave
 from ..scoring.registry import ScorerRegistry
 from ..suite.resolved import planned_trials
 from ..text import counted, near, printable
@@ -141,6 +142,7 @@ class PythonTests:
             self._run.asker.cassettes.of(item.path),
             registry.scorers,
             functools.partial(self._plain_model, item),
+            self._asks,
             functools.partial(config_tables, self._config),
         )
         asker, wait = self._run.asker, self._queue.wait
@@ -152,6 +154,30 @@ class PythonTests:
         item.stash[_case_key] = case
         self._running = item.nodeid, case
         return Tooleval(case)
+
+    def _asks(self, question: Question) -> None:
+        """Note what is known of a test once it asks."""
+        leave(self._run.process, "asked", [_if_it_dies(question.place.blank)])
+        spec, found = question.job.model, self._run.found
+        if spec.function is not None and spec.label not in found.agents:
+            agents = {**found.agents, spec.label: f"callable:{spec.callable}"}
+            self._run.found = structs.replace(found, agents=agents)
+
+    def collected(self, item: pytest.Item) -> Collected:
+        """What the controller of xdist knows of a test, until it asks."""
+        test = self._test(item)
+        row = CaseResult(
+            nodeid=test.nodeid,
+            suite=test.suite,
+            case=test.id,
+            model=test.model or "(unknown)",
+            outcome="skipped",
+            file=test.file,
+            line=test.line,
+            position=test.position,
+            suite_cases=test.cases,
+        )
+        return _if_it_dies(row)
 
     def _test(self, item: pytest.Item) -> Test:
         parameters = _parameters(item)
@@ -267,8 +293,6 @@ class PythonTests:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         case = item.stash.get(_case_key, None)
-        if case is not None and call.when == "setup" and self._run.process.is_worker:
-            report.tooleval_dies = to_json(case.crashed).decode()  # type: ignore[attr-defined]
         if case is not None and case.question is not None and call.when == "call":
             self._attach(item, case, report, call)
         if call.when == "teardown" and (case is not None or may_ask(item)):
@@ -324,6 +348,11 @@ class PythonTests:
         if settings.outputs.properties:
             report.user_properties += properties(result)
         report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
+
+
+def _if_it_dies(row: CaseResult) -> Collected:
+    reason = "the worker process died while it ran this test"
+    return Collected(structs.replace(row, outcome="error", reason=reason))
 
 
 def _file_of(item: pytest.Item) -> str:

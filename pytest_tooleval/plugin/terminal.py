@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +111,7 @@ class Terminal(Observer):
     ) -> Generator[None, object, object]:
         self._summarising = True
         document = self._run.document()
-        self._count_excused(terminalreporter, document)
+        reports = self._count_excused(terminalreporter, document)
         _count_gates(terminalreporter)
         failed = [each for each in terminalreporter.getreports("failed") if hasattr(each, "tooleval")]
         bodies = len(failed) if self._config.option.verbose > 0 else _bodies(failed)
@@ -123,7 +123,7 @@ class Terminal(Observer):
         _shorten_repeated(terminalreporter.getreports("error"))
         if not self._silent:
             title = f"FAILURES ({self._excused})"
-            _write_excused(terminalreporter, title, self._run.book.excused)
+            _write_excused(terminalreporter, title, self._run.book.excused, reports)
         result = yield
         run, book, known = self._run, self._run.book, self._run.known
         spent = known.spent
@@ -167,17 +167,23 @@ class Terminal(Observer):
         for category, known in moved.items() if reporter is not None else ():
             reporter.stats.setdefault(known, []).extend(reporter.stats.pop(category, []))
 
-    def _count_excused(self, reporter: Any, document: RowsDocument) -> None:
-        """In pytest's last line, count cases by what the gates made of them, and before the gates."""
+    def _count_excused(self, reporter: Any, document: RowsDocument) -> dict[str, pytest.TestReport]:
+        """In pytest's last line, count cases by what the gates made of them, and before the gates.
+
+        Returns their reports by node id.
+        """
+        found = {}
         words = {row.nodeid: excuse(row, document) for row in document.cases}
         for outcome in ("failed", "error"):
             reports = reporter.stats.pop(f"{outcome} ({self._excused})", [])
             for report in reports:
                 word = words.get(report.nodeid) or self._excused
                 reporter.stats.setdefault(f"{outcome} ({word})", []).append(report)
+                found[report.nodeid] = report
         for category in _GATES.values():
             if category in reporter.stats:
                 reporter.stats[category] = reporter.stats.pop(category)
+        return found
 
     @property
     def _silent(self) -> bool:
@@ -263,7 +269,12 @@ def _folder_option(config: pytest.Config) -> str:
     return printable(f" -C {shlex.quote(folder.as_posix())}")
 
 
-def _write_excused(reporter: pytest.TerminalReporter, title: str, cases: Sequence[KeptCase]) -> None:
+def _write_excused(
+    reporter: pytest.TerminalReporter,
+    title: str,
+    cases: Sequence[KeptCase],
+    reports: Mapping[str, pytest.TestReport],
+) -> None:
     """Show failures that gates judge, which pytest counts as skipped, like failures."""
     failed = [case for case in cases if case.row.outcome == "failed"]
     if not failed or reporter.config.getoption("tbstyle", "auto") in ("no", "line"):
@@ -272,10 +283,24 @@ def _write_excused(reporter: pytest.TerminalReporter, title: str, cases: Sequenc
     bodies = _bodies(failed)
     for case in failed[:bodies]:
         reporter.write_sep("_", printable(case.row.nodeid), yellow=True, bold=True)
+        if case.row.is_python and case.row.nodeid in reports:
+            _write_failure(reporter, *reports[case.row.nodeid].sections)
+            continue
         result = msgspec.json.decode(case.json, type=CaseResult)
         _write_body(reporter, render_case(result, whole=reporter.config.option.verbose > 0))
     if len(failed) > bodies:
         reporter.write_line(f"{len(failed) - bodies} more: tooleval show latest --failed")
+
+
+def _write_failure(
+    reporter: pytest.TerminalReporter, shown: tuple[str, str], *sections: tuple[str, str]
+) -> None:
+    """Write a Python test's failure as pytest does."""
+    for line in shown[1].splitlines():
+        reporter.write_line(line, red=line.startswith("E "), bold=line[:1] in ("E", ">"))
+    for title, text in sections:
+        reporter.write_sep("-", title)
+        reporter.write_line(text)
 
 
 def _bodies(failed: Sequence[object]) -> int:

@@ -29,12 +29,13 @@ def excused(report: pytest.TestReport, result: CaseResult, settings: Settings) -
     apart = is_apart(settings.judging.gates, result)
     if not report.failed or not (is_counted or apart):
         return result
+    if result.outcome == "failed":
+        word = VARIED if result.variant else NOT_JUDGED if is_judged_later else COUNTED
+        shown = report.longreprtext if result.is_python else render_case(result)
+        report.sections.insert(0, (word, shown))
     report.outcome = "skipped"
     text = excused_text(result, of_shard=settings.shard is not None)
     report.longrepr = (result.file, result.line, text)
-    if result.outcome == "failed":
-        word = VARIED if result.variant else NOT_JUDGED if is_judged_later else COUNTED
-        report.sections.append((word, render_case(result)))
     return structs.replace(result, counted=is_counted, tolerated=apart)
 
 

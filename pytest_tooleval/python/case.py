@@ -52,23 +52,6 @@ class PythonCase:
         """Whether the running body has asked."""
         return self.number in self._runs or self.number in self._errors
 
-    @property
-    def crashed(self) -> CaseResult:
-        """The result if the process dies. Its model is unknown until the test asks."""
-        test = self._setting.test
-        return CaseResult(
-            nodeid=test.nodeid,
-            suite=test.suite,
-            case=test.id,
-            model=test.model or "(unknown)",
-            outcome="error",
-            reason="the worker process died while it ran this test",
-            file=test.file,
-            line=test.line,
-            position=test.position,
-            suite_cases=test.cases,
-        )
-
     def ask(self, prompt: Prompt, words: Words) -> Run:
         """Ask, and wait for the agent's turn. Raises ConfigError, or ModelError without an answer."""
         __tracebackhide__ = True
@@ -119,6 +102,7 @@ class PythonCase:
             )
         if self.question is None:
             self.question = found
+            self._setting.asks(found)
             numbers: Sequence[int] = range(self.trials) if found.is_shared else [number]
         elif found.sign != self.question.sign:
             error = ModelError(

@@ -74,7 +74,8 @@ _HIDDEN = ("test_cases[0].", "turns[0].")
 class Setting:
     """What all questions of a test have in common.
 
-    `plain_model` is the run's model for a test without an agent; it may end the test.
+    `plain_model` is the run's model for a test without an agent; it may end the test. `asks` is called
+    with the test's first question.
     """
 
     test: Test
@@ -85,6 +86,7 @@ class Setting:
     cassette: Cassette | None
     scorers: Sequence[Scorer]
     plain_model: Callable[[], ModelSpec]
+    asks: Callable[[Question], object]
     user_tables: Callable[[], Any]
 
 

@@ -15,8 +15,8 @@ from .. import __version__
 from ..checkout.ci import ci_run
 from ..engine.limits.ledger import SharedSpending
 from ..engine.models.known import table_date
-from ..errors import ToolevalError
 from ..record.document import Document, RowsDocument
+from ..record.encoding import to_json
 from ..record.results import CaseRow, KeptCase
 from ..record.run import SCORING_VERSION, AskedModel, Git, Run, Unreadable, new_run_id
 from ..reports.outputs import Written, on_github
@@ -25,6 +25,7 @@ from ..verdicts.run import RunVerdict, foresee
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
 from .book import RunBook
+from .collected import Collected, left, selected_in
 from .observers import Observers
 from .part import Part, joined
 from .process import Process
@@ -32,7 +33,6 @@ from .process import Process
 if TYPE_CHECKING:
     from ..suite.model import Suite
     from .asker import Asker
-    from .place import CasePlace, Places
 
 _ROW = msgspec.json.Decoder(CaseRow)
 
@@ -40,7 +40,8 @@ _ROW = msgspec.json.Decoder(CaseRow)
 class EvalRun:
     """A run: its settings, its results and verdict, what else is known of it, and who follows it.
 
-    pytest's hooks keep what pytest knows: the number of `selected` cases of suites, `unreadable` files,
+    pytest's hooks keep what pytest knows: the `collected` cases, in the
+    controller of xdist by node id, `unreadable` files,
     `tests_failed` and `exitstatus`.
     """
 
@@ -52,15 +53,14 @@ class EvalRun:
         self.observers = Observers()
         # The suites that this process has loaded, by file as in the results.
         self.suites: dict[str, Suite] = {}
-        self._find_suite = suites_in(process.root, self.suites)
         outputs, models = settings.outputs, settings.asking.models
         self.book = RunBook(
             settings.judging,
             (spec.label for spec in models),
-            self._find_suite,
+            suites_in(process.root, self.suites),
             is_whole=bool(outputs.reports) or on_github(outputs.github),
         )
-        self.selected = 0
+        self.collected: Mapping[str, Collected] = {}
         self.unreadable: list[Unreadable] = []
         self.tests_failed: int | None = None
         self.exitstatus: int | None = None
@@ -82,25 +82,27 @@ class EvalRun:
             self._asker = Asker(self.process, self.settings, self.observers)
         return self._asker
 
-    @cached_property
-    def places(self) -> Places:
-        """Where cases stand that this process did not collect itself."""
-        from .place import Places
+    def take_cases(self, cases: Mapping[str, Collected]) -> None:
+        """Keep the cases that a worker has collected. All workers collect the same."""
+        if not self.collected:
+            self.collected = cases
+            self.found = structs.replace(self.found, selected=selected_in(cases.values()))
+            self.foresee(cases.values())
 
-        return Places(self.process.root, self._find_suite, self.settings.asking.overrides)
-
-    def foresee(self, places: Iterable[CasePlace]) -> None:
+    def foresee(self, cases: Iterable[Collected]) -> None:
         """Report what the gates can decide with these cases."""
         settings = self.settings
         if settings.judging.gates.confidence is None or settings.asking.transcripts is not None:
             return
-        from .place import planned
+        planned = (each for each in cases if each.trials and not each.dies.variant)
+        rows = [structs.replace(each.dies, outcome="passed", scored=each.trials) for each in planned]
+        self.observers.planned(foresee(rows, settings.judging))
 
-        try:
-            lines = foresee(planned(places), settings.judging)
-        except ToolevalError:  # a suite has changed since it was collected
-            return
-        self.observers.planned(lines)
+    def crashed(self, nodeid: str) -> None:
+        """Keep an error as the result of a case whose worker died."""
+        case = left(self.process, "asked").get(nodeid) or self.collected.get(nodeid)
+        if case is not None:
+            self.add(to_json(case.dies))
 
     def add(self, json: bytes) -> None:
         """Keep a case from the JSON of its result. Reruns overwrite it."""
@@ -126,7 +128,7 @@ class EvalRun:
     def planned(self) -> int:
         """The number of selected cases, with the Python tests that ask."""
         known = self.known
-        return self.selected + known.may_ask - known.unasked
+        return known.selected + known.may_ask - known.unasked
 
     @property
     def part(self) -> Part:
@@ -150,6 +152,7 @@ class EvalRun:
     def about(self) -> Run:
         """The run itself, for its document and the history."""
         known, asking = self.known, self.settings.asking
+        models = {spec.label: spec.identity for spec in asking.models}
         return Run(
             id=self.id,
             started=self.process.started.isoformat(timespec="seconds"),
@@ -167,7 +170,7 @@ class EvalRun:
             spent=dict(known.spent),
             # Where the answers came from that this run did not request.
             answers="replayed" if asking.cassette else "resumed" if asking.resume else "shared",
-            models=tuple(AskedModel(spec.label, spec.identity) for spec in asking.models),
+            models=tuple(AskedModel(*each) for each in {**models, **known.agents}.items()),
             options=dict(self.settings.options),
             git=self._git,
             ci=ci_run(),

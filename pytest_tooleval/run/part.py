@@ -15,9 +15,10 @@ class Part(Struct, frozen=True):
     Every process that collects cases knows the same of the whole run: `case_counts`, the number of cases
     of each model, selected or not; `unapplied`, the variants that apply to no selected case; lines about
     transcripts without a case (`unclaimed`), and about those that name an unknown one (`misnamed`).
-    `may_ask` is the number of selected Python tests with the fixture. `problems`, `recorded` (answers
-    added to cassettes), `spent` and `unasked`, the number of Python tests that asked nothing, are its
-    own.
+    `selected` is the number of selected cases of suites, each once for each model, and `may_ask` that of
+    Python tests with the fixture. `problems`, `recorded` (answers
+    added to cassettes), `spent`, `unasked`, the number of Python tests that asked nothing, and `agents`,
+    which such tests passed, by label, are its own.
     """
 
     case_counts: Mapping[str, int] = {}
@@ -25,8 +26,10 @@ class Part(Struct, frozen=True):
     unclaimed: tuple[str, ...] = ()
     misnamed: tuple[str, ...] = ()
     shard: Shard | None = None
+    selected: int = 0
     may_ask: int = 0
     unasked: int = 0
+    agents: Mapping[str, str] = {}
     problems: tuple[str, ...] = ()
     recorded: int = 0
     spent: Mapping[str, Spent] = {}
@@ -42,8 +45,10 @@ def joined(parts: Iterable[Part]) -> Part:
             unclaimed=whole.unclaimed or part.unclaimed,
             misnamed=whole.misnamed or part.misnamed,
             shard=whole.shard or part.shard,
+            selected=whole.selected or part.selected,
             may_ask=whole.may_ask or part.may_ask,
             unasked=whole.unasked + part.unasked,
+            agents={**whole.agents, **part.agents},
             problems=tuple(dict.fromkeys((*whole.problems, *part.problems))),
             recorded=whole.recorded + part.recorded,
             spent=add_up(whole.spent, part.spent),

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import structs
-
-from ..errors import ToolevalError
-from ..record.results import CaseResult, CaseRow
+from ..record.results import CaseResult
 from ..record.transcript import text_of
 from ..suite.case import ResolvedCase
 from ..suite.fingerprints import ToolsContent, content_of_bytes
 from ..suite.model import Suite
-from ..suite.overrides import Overrides
-from ..suite.resolved import resolve
 from ..text import shorten
-from ..verdicts.sides import FindSuite
-from .nodeids import split_nodeid
 
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
-_CRASHED = (
-    "the worker process died while it ran this case and requested others ahead; any of "
-    "them may be the cause"
-)
 
 
 class CasePlace(NamedTuple):
@@ -67,15 +54,6 @@ def placed(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseP
     return CasePlace(case, blank)
 
 
-def planned(places: Iterable[CasePlace]) -> list[CaseRow]:
-    """Rows of cases to be asked, as if all trials were answered (`scored`)."""
-    return [
-        structs.replace(blank, outcome="passed", scored=case.trials)
-        for case, blank in places
-        if not case.skip
-    ]
-
-
 class Origin:
     """What the cases of one file share: their suite, and the fingerprint of the file (`content`)."""
 
@@ -97,37 +75,4 @@ class Origin:
             suite_content=self.content,
             suite_cases=len(self.suite.test_cases),
             tools_content=self._tools.of(case),
-        )
-
-
-class Places:
-    """Finds places by node id, which is all that the controller of xdist knows of cases."""
-
-    def __init__(self, root: Path, suites: FindSuite, overrides: Overrides) -> None:
-        self._overrides = overrides
-        self._origin = cache(lambda file: Origin(suites(file), root / file))
-
-    def of(self, nodeid: str) -> CasePlace:
-        """The place of a case; of a variant, that of the case it changes.
-
-        Raises ToolevalError if the suite can no longer be read or has no such case.
-        """
-        file, id, model, _ = split_nodeid(nodeid)
-        origin: Origin = self._origin(file)
-        if id not in origin.positions:
-            raise ToolevalError(f"{file}: there is no case {id}")
-        case = origin.suite.test_cases[origin.positions[id]]
-        return origin.place(nodeid, resolve(origin.suite, case, self._overrides), model)
-
-    def crashed(self, nodeid: str) -> CaseResult:
-        """An error as the result of a case whose worker died, with all that gates and `merge` read."""
-        file, case, model, variant = split_nodeid(nodeid)
-        try:
-            blank = self.of(nodeid).blank
-        except ToolevalError:  # the file has changed since it was collected
-            blank = CaseResult(
-                nodeid=nodeid, suite=file, case=case, model=model, outcome="error", file=file
-            )
-        return structs.replace(
-            blank, outcome="error", reason=_CRASHED, variant=variant, tolerated=bool(variant)
         )

@@ -36,6 +36,10 @@ class Process:
         """The folder for what runs leave in the project."""
         return self.root / ".tooleval"
 
+    def cases_of(self, by: object) -> Path | None:
+        """The file in which a worker leaves cases for the controller; None if there are no workers."""
+        return None if self.ledger is None else self.ledger.with_name(f"cases-{by}")
+
     @property
     def is_remote(self) -> bool:
         """True for a worker on another machine, which cannot reach the ledger."""

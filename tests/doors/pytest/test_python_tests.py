@@ -854,16 +854,34 @@ def dies(messages, tools):
 def test_dies(tooleval):
     tooleval("Hi", agent=dies)
 
+def test_early(tooleval):
+    os._exit(3)
+
+def test_model(tooleval, tooleval_model):
+    os._exit(3)
+
+class TestMore:
+    @pytest.mark.parametrize("id", ["a[b]::c"])
+    def test_late(self, tooleval, id):
+        tooleval("Where is A1?", agent=agent, world=Shop)
+        os._exit(3)
+
 def test_plain():
     os._exit(3)
 """
-    shop.write("test_it.py", HEAD + text + SIX)
-    shop.run_subprocess("-n2", REPORT, model=None)
+    shop.write("test_it.py", HEAD + text)
+    shop.run_subprocess("-n2", "--max-worker-restart=9", REPORT, model="builtin/lexical")
     rows = shop.rows()
-    assert len(rows) == 7
-    died = rows["test_dies[(unknown)]"]
-    assert (died["outcome"], died["file"]) == ("error", "test_it.py")
-    assert died["reason"] == "the worker process died while it ran this test"
+    assert rows.keys() == {
+        "test_dies[dies]",
+        "test_early[(unknown)]",
+        "test_model[builtin/lexical]",
+        "TestMore.test_late[a[b]::c][agent]",
+    }
+    for row in rows.values():
+        assert (row["outcome"], row["file"], row["suite"]) == ("error", "test_it.py", "test_it")
+        assert row["reason"] == "the worker process died while it ran this test"
+    assert rows["test_dies[dies]"]["asked"] == "Hi"
 
 
 def test_the_expectation_is_the_syntax_tree_of_the_function(shop: Project) -> None:
@@ -921,13 +939,59 @@ def test_a_run_s_python_tests_are_drafted_as_a_suite(shop: Project) -> None:
     assert suite["test_cases"][0]["$comment"] == 'called: get_order({"id": "A1"})'
 
 
-def test_events_name_python_tests(shop: Project) -> None:
-    run(shop, SIX, "--tooleval-events=events.jsonl")
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_events_name_python_tests(shop: Project, workers: str) -> None:
+    pytest.importorskip("xdist")
+    shop.write("test_it.py", HEAD + SIX)
+    given = () if workers == "-n0" else (workers,)
+    shop.run_subprocess(*given, "--tooleval-events=events.jsonl", model=None)
     events = [json.loads(line) for line in (shop.path / "events.jsonl").read_text().splitlines()]
     kinds = Counter(event["event"] for event in events)
     assert (kinds["case_started"], kinds["case_done"]) == (6, 6)
     (collected,) = (event for event in events if event["event"] == "collected")
     assert collected["files"] == ["test_it.py"]
+    (ended,) = (event for event in events if event["event"] == "run_ended")
+    assert {each["model"]: each["calls"] for each in ended["run"]["models"]} == {
+        name: f"callable:my_app:{name}" for name in ("agent", "careless", "broken")
+    }
+    assert ended["run"]["selected"] == 6
+
+
+GATED = """
+def test_wrong(tooleval):
+    run = tooleval("Refund order A1", agent=careless, world=Shop)
+    assert run.calls == [call("get_order", id="A1"), call("refund", order="A1", amount=approx(40))]
+
+@pytest.mark.tooleval(trials=3, pass_rule="2/3")
+def test_trials(tooleval):
+    run = tooleval("Refund order A1", agent=careless, world=Shop)
+    assert run.world.orders["A1"]["refunded"] == 40
+
+def test_raises(tooleval):
+    tooleval("Hi", agent=agent).calls[0]
+"""
+
+
+@pytest.mark.parametrize("options", [["-q"], ["-n2"], ["--tb=short"], ["--tb=no"], ["--tb=line"]])
+def test_a_failure_that_a_gate_judges_is_shown_as_pytest_does(shop: Project, options: list[str]) -> None:
+    shop.write("test_it.py", HEAD + GATED)
+    result = shop.run_subprocess(*options, "--tooleval-fail-under=0.1", model=None)
+    lines = [line.rstrip() for line in result.outlines if not line.startswith("test_it.py:")]
+    of_pytest = [
+        "E       assert calls differ: call('get_order', id='A1') was not made",
+        'E         call 1, refund: amount: expected "40 \u00b1 4.0e-05", got 400',
+        "E       assert 400.0 == 40",
+        '>       tooleval("Hi", agent=agent).calls[0]',
+        "E       IndexError: list index out of range",
+        "trial 3: 400.0 == 40",
+    ]
+    if options == ["--tb=short"]:
+        of_pytest = [
+            line.replace("E       ", "E   ").replace("E         ", "E     ") for line in of_pytest
+        ]
+        of_pytest.remove('>       tooleval("Hi", agent=agent).calls[0]')
+    shown = [line for line in of_pytest if line in lines]
+    assert shown == ([] if options[0] in ("--tb=no", "--tb=line") else of_pytest)
 
 
 NAMES = """

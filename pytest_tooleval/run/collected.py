@@ -1,0 +1,50 @@
+"""The cases that xdist's workers leave for the controller, which knows only node ids.
+
+If a worker dies, the controller takes the row of the test that ran from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from ..engine.files.appending import Appender
+from ..record.encoding import to_json
+from ..record.results import CaseResult
+from .process import Process
+
+
+class Collected(Struct, frozen=True):
+    """A selected case: its result if its worker dies while it runs, and the number of planned trials.
+
+    That is 0 if the case is skipped, and for a Python test, which may ask nothing.
+    """
+
+    dies: CaseResult
+    trials: int = 0
+
+
+_DECODER = msgspec.json.Decoder(Collected)
+
+
+def selected_in(cases: Iterable[Collected]) -> int:
+    """The number of cases of suites, without variants."""
+    return sum(not (each.dies.is_python or each.dies.variant) for each in cases)
+
+
+def leave(process: Process, by: object, cases: Iterable[Collected]) -> None:
+    """Leave cases for the controller, unless that is on another machine."""
+    file = process.cases_of(by) if process.is_worker and not process.is_remote else None
+    if file is not None:
+        appender = Appender()
+        appender.append(file, b"".join(to_json(each) + b"\n" for each in cases))
+        appender.close()
+
+
+def left(process: Process, by: object) -> Mapping[str, Collected]:
+    """The cases that were left, by node id."""
+    file = process.cases_of(by)
+    lines = file.read_bytes().splitlines() if file is not None and file.is_file() else []
+    return {each.dies.nodeid: each for each in map(_DECODER.decode, lines)}
