@@ -17,7 +17,7 @@ from ..errors import ToolevalError
 from ..record.comparison import LoosenedCase
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
-from ..reports.pull_request import Cause, Changed, Place
+from ..reports.pull_request import Cause, Changed, ForgePlace
 from ..text import printable
 from ..verdicts.loosened import by_text, loosened_cases
 
@@ -52,7 +52,7 @@ class Checkout:
         """A file's path in the repository."""
         return f"{self.within}/{file}" if self.within else file
 
-    def place(self, file: str, line: int) -> Place:
+    def place(self, file: str, line: int) -> ForgePlace:
         """A line of a file in the head of the pull request, and where the forge shows it."""
         path, job = self.root / file, self.job
         is_there = path.is_file()
@@ -61,8 +61,10 @@ class Checkout:
         name = self.path_of(file)
         text = f"{name}:{line}" if line else name
         if not (job and job.blobs and job.commit and is_there):
-            return Place(text)
-        return Place(text, f"{job.blobs}/{job.commit}/{quote(name)}" + (f"#L{line}" if line else ""))
+            return ForgePlace(text)
+        return ForgePlace(
+            text, f"{job.blobs}/{job.commit}/{quote(name)}" + (f"#L{line}" if line else "")
+        )
 
     @cached_property
     def _is_other_commit(self) -> bool:

@@ -23,7 +23,7 @@ from ..text import counted, near, printable
 from ..verdicts.sides import Side
 from ..writing import write_whole
 from .output import case_lines, confusion_lines, history_lines, run_lines, trend_lines
-from .shared import Group, Share
+from .shared import Group, ShareType
 from .site import write_site
 from .suite_files import STDOUT
 
@@ -239,10 +239,10 @@ def _perhaps_a_case(store: History, name: str) -> str:
 @click.argument("old", default="latest~1")
 @click.argument("new", default="latest")
 @click.option("--model", "models", multiple=True, metavar="OLD=NEW", help="Compare across models.")
-@click.option("--max-drop", type=Share(0, 1), default=0.0, help="The largest drop to allow.")
+@click.option("--max-drop", type=ShareType(0, 1), default=0.0, help="The largest drop to allow.")
 @click.option(
     "--alpha",
-    type=Share(0, 1, min_open=True, max_open=True),
+    type=ShareType(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
     help="The chance of a false alarm.",

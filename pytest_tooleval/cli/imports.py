@@ -22,7 +22,7 @@ from .shared import Group, NoAddress, server_options
 from .suite_files import SuitePath, existing, name_for, say, write
 
 if TYPE_CHECKING:
-    from ..imports.apply import Found
+    from ..imports.apply import ImportResult
 
 _FEW = 3
 _FILES = "files"
@@ -122,7 +122,7 @@ def tau2(domain: str, out: Path) -> None:
     _import(out, lambda _: (found_in(domain), ()))
 
 
-def _import(out: Path, find: Callable[[bool], tuple[Found, Sequence[str]]]) -> None:
+def _import(out: Path, find: Callable[[bool], tuple[ImportResult, Sequence[str]]]) -> None:
     """Import what `find` finds, and report it. It is told whether the suite has tools."""
     from ..imports.apply import apply
 

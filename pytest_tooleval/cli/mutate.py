@@ -16,7 +16,7 @@ from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable
 from ..writing import write_whole
 from .mutate_tests import is_python_test, mutate_tests, test_lines
-from .shared import Share
+from .shared import ShareType
 from .suite_files import STDOUT
 from .suites import suite_files
 
@@ -30,7 +30,7 @@ _MOST_ANSWERS = 2
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--fail-under",
-    type=Share(0, 1),
+    type=ShareType(0, 1),
     metavar="SCORE",
     help="Exit with status 1 if the mutation score of a suite is below this.",
 )

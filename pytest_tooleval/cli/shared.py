@@ -24,7 +24,7 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class Share(click.FloatRange):
+class ShareType(click.FloatRange):
     """A number such as 0.9, or a percentage."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

@@ -24,7 +24,7 @@ def count_changed(before: Any, after: Any) -> int:
     return sum(a != b for a, b in zip(texts_in(before), texts_in(after), strict=False))
 
 
-class Found(NamedTuple):
+class ImportResult(NamedTuple):
     """What an import found: `tools` in place of a suite's, a `suite` with more cases, or `answers`.
 
     `name` is for a suite without a file. Problems are records to leave out; `secrets` counts texts with
@@ -50,7 +50,7 @@ class Applied(NamedTuple):
     is_broken: bool = False
 
 
-def apply(found: Found, name: str, existing: Mapping[str, Any] | None = None) -> Applied:
+def apply(found: ImportResult, name: str, existing: Mapping[str, Any] | None = None) -> Applied:
     """The suite with what was found: an existing one keeps its cases, a new one has this name.
 
     SuiteError if none of the answers can be used.
@@ -70,7 +70,9 @@ def apply(found: Found, name: str, existing: Mapping[str, Any] | None = None) ->
     return made._replace(counts=counts, remarks=[*keys, *found.remarks, *made.remarks])
 
 
-def _with_tools(found: Found, given: ToolList, name: str, existing: Mapping[str, Any] | None) -> Applied:
+def _with_tools(
+    found: ImportResult, given: ToolList, name: str, existing: Mapping[str, Any] | None
+) -> Applied:
     new = {"name": name, **given.settings, "tools": [], "test_cases": []}
     suite, changes = update_suite(existing or new, given.tools, given.draft)
     counts = [counted(len(given.tools), given.noun)]
@@ -93,7 +95,7 @@ def _with_cases(made: Mapping[str, Any], existing: Mapping[str, Any] | None) -> 
     return Applied({**suite, "test_cases": [*suite["test_cases"], *added]}, counts, remarks)
 
 
-def _with_answers(found: Found, name: str, existing: Mapping[str, Any] | None) -> Applied:
+def _with_answers(found: ImportResult, name: str, existing: Mapping[str, Any] | None) -> Applied:
     usable = [each for each in found.answers if isinstance(each, RecordedAnswer)]
     left_out = [*found.left_out, *(each for each in found.answers if isinstance(each, Problem))]
     suite = new_suite(name, usable) if existing is None else dict(existing)

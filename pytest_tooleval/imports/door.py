@@ -12,7 +12,7 @@ from ..errors import ConfigError, Problem, SuiteError
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
 from ..text import canonical, counted
-from .apply import Found, count_changed
+from .apply import ImportResult, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .conversation import Call, Conversation, Expected, Item, MadeSuite, ToolList
 from .openai_tools import tool_definitions
@@ -27,7 +27,7 @@ _UNRECORDED = (
 
 def found_in(
     paths: Sequence[Path], named: str | None, *, has_tools: bool, limit: int | None = None
-) -> tuple[Found, list[str]]:
+) -> tuple[ImportResult, list[str]]:
     """What is in files and folders, at most the first `limit` cases, and a line for each format.
 
     `has_tools` if there is a suite with tools, which then serve where none are recorded. Raises
@@ -55,18 +55,18 @@ def found_in(
         if len(items) > 1:
             raise ConfigError("a whole suite cannot be joined with other files: import it alone")
         suite = suites[0].suite
-        found = Found(name, suite={**suite, "test_cases": suite["test_cases"][:limit]})
+        found = ImportResult(name, suite={**suite, "test_cases": suite["test_cases"][:limit]})
     else:
         given = _joined(lists)
         left_out = [*problems, *(given.left_out if given else ())]
         if given and len(lists) + len(problems) == len(items):
-            found = Found(name, given, left_out=left_out)
+            found = ImportResult(name, given, left_out=left_out)
         else:
             answers, remarks = _answers(items, given and given.tools, has_tools=has_tools)
             places = [n for n, each in enumerate(answers) if isinstance(each, RecordedAnswer)]
             if limit is not None and len(places) > limit:
                 answers = answers[: places[limit]]
-            found = Found(name, answers=answers, left_out=left_out, remarks=remarks)
+            found = ImportResult(name, answers=answers, left_out=left_out, remarks=remarks)
     return found._replace(secrets=secrets), [batch.line for batch in batches]
 
 

@@ -27,7 +27,7 @@ from ..text import canonical
 from .chats import chat_messages
 from .formats.vercel import chat_messages_of
 from .records import UnusableError, decoded, objects_of
-from .spans import Span
+from .spans import TraceSpan
 
 _ASKING = ("chat", "text_completion", "generate_content", None)
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
@@ -76,7 +76,7 @@ def first_of(attributes: Mapping[str, Any], *names: str) -> Any:
     return next((attributes[name] for name in names if attributes.get(name) is not None), None)
 
 
-def tool_run_of(span: Span) -> ToolRun | None:
+def tool_run_of(span: TraceSpan) -> ToolRun | None:
     """What a tool did in a span, if one ran there."""
     if not is_tool(span):
         return None
@@ -108,12 +108,12 @@ def arguments_text(value: Any) -> str:
     return canonical(found) if isinstance(found, dict) else ""
 
 
-def tool_name_of(span: Span) -> str:
+def tool_name_of(span: TraceSpan) -> str:
     """The name of the tool that ran in this span."""
     return str(first_of(span.attributes, *_TOOL_NAMES, "tool.name"))
 
 
-def is_tool(span: Span) -> bool:
+def is_tool(span: TraceSpan) -> bool:
     """Whether a tool ran in this span."""
     attributes = span.attributes
     return any(name in attributes for name in _TOOL_NAMES) or _kind(attributes) == "tool"
@@ -124,7 +124,7 @@ def _kind(attributes: Mapping[str, Any]) -> str:
     return str(first_of(attributes, *_KINDS) or "llm").lower()
 
 
-def call_of(span: Span) -> ModelCall | None:
+def call_of(span: TraceSpan) -> ModelCall | None:
     """The call of a model in a span, if it is one and has messages. UnusableError if they are broken."""
     attributes = span.attributes
     if attributes.get("gen_ai.operation.name") not in _ASKING or _kind(attributes) != "llm":

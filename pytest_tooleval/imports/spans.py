@@ -60,7 +60,7 @@ class _Traces(Struct, rename="camel"):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Span:
+class TraceSpan:
     """A span with its attributes as plain values. `error` is the message if it failed, else None.
 
     Times are in nanoseconds; `at` is its place, a problem without a message.
@@ -107,7 +107,7 @@ def _context(span: Mapping[str, Any]) -> Mapping[str, Any]:
     return as_mapping(span.get("context") or span.get("spanContext"))
 
 
-def spans_of(record: Record) -> Iterator[Span]:
+def spans_of(record: Record) -> Iterator[TraceSpan]:
     """The spans of a batch, or the one that it is. UnusableError if it is none."""
     value, at = _batch(record.value), record.problem()
     if _is_span(value):
@@ -116,7 +116,7 @@ def spans_of(record: Record) -> Iterator[Span]:
     for resource in typed(value, _Traces, "OTLP").resource_spans:
         for scope in resource.scope_spans:
             for span in scope.spans:
-                yield Span(
+                yield TraceSpan(
                     at,
                     span.trace_id,
                     span.span_id,
@@ -131,13 +131,13 @@ def spans_of(record: Record) -> Iterator[Span]:
 _PREFIX = "attributes."
 
 
-def _single(span: Mapping[str, Any], at: Problem) -> Span:
+def _single(span: Mapping[str, Any], at: Problem) -> TraceSpan:
     context, status = _context(span), as_mapping(span.get("status"))
     flat = {key.removeprefix(_PREFIX): each for key, each in span.items() if key.startswith(_PREFIX)}
     code = as_text(span.get("status_code") or status.get("status_code"))
     said = as_text(span.get("status_message") or status.get("description") or status.get("message"))
     above = as_mapping(span.get("parentSpanContext")).get("spanId") or span.get("parentSpanId")
-    return Span(
+    return TraceSpan(
         at,
         as_text(context.get("trace_id") or context.get("traceId") or span.get("context.trace_id")),
         as_text(context.get("span_id") or context.get("spanId") or span.get("context.span_id")),

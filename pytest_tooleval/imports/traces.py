@@ -25,7 +25,7 @@ from .span_dialects import (
     tool_name_of,
     tool_run_of,
 )
-from .spans import Span
+from .spans import TraceSpan
 
 CASE = "tooleval.case"
 
@@ -37,12 +37,12 @@ class _Chain:
     `around` are the spans around the last call, up to `case`.
     """
 
-    first: Span
-    case: Span | None
+    first: TraceSpan
+    case: TraceSpan | None
     messages: list[Message] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    spans: list[TraceSpan] = field(default_factory=list)
     replies: list[list[Message]] = field(default_factory=list)
-    around: list[Span] = field(default_factory=list)
+    around: list[TraceSpan] = field(default_factory=list)
     tools: Sequence[Any] | None = None
     choice: Any = None
     key: int = 0
@@ -52,7 +52,7 @@ class _Chain:
 
 
 def joined(
-    spans: Iterable[Span], calls: Mapping[Span, ModelCall], runs: Iterable[tuple[str, ToolRun]]
+    spans: Iterable[TraceSpan], calls: Mapping[TraceSpan, ModelCall], runs: Iterable[tuple[str, ToolRun]]
 ) -> Iterator[Conversation]:
     """The conversations of spans, in the order in which they began.
 
@@ -62,7 +62,7 @@ def joined(
     by_id = {(span.trace, span.id): span for span in spans}
     tools = _ToolRuns(runs)
     chains = _Chains()
-    inner: dict[Span, _Chains] = {}
+    inner: dict[TraceSpan, _Chains] = {}
     for span, call in calls.items():
         above = list(_above(span, by_id))
         if any(each in calls for each in above):
@@ -83,7 +83,7 @@ def joined(
 _AGENTS = ("gen_ai.agent.name", "agent.name")
 
 
-def _agent_of(around: Sequence[Span], tool: Span | None) -> str:
+def _agent_of(around: Sequence[TraceSpan], tool: TraceSpan | None) -> str:
     """The name of the agent in the nearest of these spans, or else of the tool that it is."""
     inside = around if tool is None else around[: around.index(tool)]
     found = next((name for each in inside if (name := first_of(each.attributes, *_AGENTS))), None)
@@ -92,7 +92,7 @@ def _agent_of(around: Sequence[Span], tool: Span | None) -> str:
     return str(found or "")
 
 
-def _put_inside(tool: Span, of_tool: _Chains, chains: Sequence[_Chain]) -> None:
+def _put_inside(tool: TraceSpan, of_tool: _Chains, chains: Sequence[_Chain]) -> None:
     """Put conversations of an agent that is a tool behind the call of a model that asked for it."""
     run = tool_run_of(tool)
     before = [
@@ -123,7 +123,7 @@ class _ToolRuns:
     def __init__(self, runs: Iterable[tuple[str, ToolRun]]) -> None:
         self._by_call: dict[tuple[str, str], ToolRun] = {}
         self._others: dict[_Tool, list[ToolRun]] = {}
-        self._seen: dict[tuple[Span, _Tool], set[StatusWord | None]] = {}
+        self._seen: dict[tuple[TraceSpan, _Tool], set[StatusWord | None]] = {}
         for trace, run in runs:
             if run.call is not None:
                 self._by_call[trace, run.call] = run
@@ -146,7 +146,9 @@ class _ToolRuns:
                     found[str(call["id"])] = status
         return found
 
-    def _between(self, span: Span, then: Span | None, function: Mapping[str, Any]) -> StatusWord | None:
+    def _between(
+        self, span: TraceSpan, then: TraceSpan | None, function: Mapping[str, Any]
+    ) -> StatusWord | None:
         """What became of a call, by the runs between this call of the model and the next."""
         name, made = str(function["name"]), arguments_text(function["arguments"])
         keys = {(span.trace, name, made), (span.trace, name, "")}
@@ -166,7 +168,7 @@ def _start(run: ToolRun) -> int:
     return run.start
 
 
-def _above(span: Span, by_id: Mapping[tuple[str, str], Span]) -> Iterator[Span]:
+def _above(span: TraceSpan, by_id: Mapping[tuple[str, str], TraceSpan]) -> Iterator[TraceSpan]:
     """The spans around a span, the nearest first. Hostile spans may form a circle."""
     seen = {span.id}
     while (above := by_id.get((span.trace, span.parent))) is not None and above.id not in seen:
@@ -183,7 +185,7 @@ class _Chains:
         self._by_key: dict[int, list[_Chain]] = {}
         self._by_call: dict[tuple[str, object], _Chain] = {}
 
-    def add(self, span: Span, call: ModelCall, case: Span | None) -> _Chain:
+    def add(self, span: TraceSpan, call: ModelCall, case: TraceSpan | None) -> _Chain:
         """Continue the conversation given to the model, or begin a new one."""
         given = call.given
         chain = self._given(span, given, case)
@@ -212,7 +214,7 @@ class _Chains:
             self._by_call[span.trace, made["id"]] = chain
         return chain
 
-    def _given(self, span: Span, messages: list[Message], case: Span | None) -> _Chain | None:
+    def _given(self, span: TraceSpan, messages: list[Message], case: TraceSpan | None) -> _Chain | None:
         for key in reversed(list(_keys(messages))):
             same = [chain for chain in self._by_key.get(key, ()) if _may_go_on(chain, span, case)]
             if same:
@@ -220,7 +222,7 @@ class _Chains:
         return None
 
 
-def _may_go_on(chain: _Chain, span: Span, case: Span | None) -> bool:
+def _may_go_on(chain: _Chain, span: TraceSpan, case: TraceSpan | None) -> bool:
     """Whether a call may continue a conversation; another trial may have the same messages."""
     if chain.case and case and chain.case.attributes[CASE] != case.attributes[CASE]:
         return False
@@ -247,7 +249,7 @@ _OUTPUT = ("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.u
 _COST = ("operation.cost", "llm.cost.total")
 
 
-def _model(span: Span) -> str:
+def _model(span: TraceSpan) -> str:
     return str(first_of(span.attributes, *_MODELS) or NO_NAME)
 
 

@@ -24,14 +24,14 @@ _FORMS: dict[Kind, re.Pattern[str]] = {
 }
 
 
-class Written(NamedTuple):
+class WrittenDate(NamedTuple):
     """A date, date-time or time; dates are at midnight, times on 2000-01-01."""
 
     kind: Kind
     at: datetime
 
 
-def read_date(text: object) -> Written | None:
+def read_date(text: object) -> WrittenDate | None:
     """Read a date, date-time or time; None for anything else."""
     if isinstance(text, str):
         for kind, form in _FORMS.items():
@@ -40,13 +40,13 @@ def read_date(text: object) -> Written | None:
     return None
 
 
-def _read(kind: Kind, text: str) -> Written | None:
+def _read(kind: Kind, text: str) -> WrittenDate | None:
     if kind == "time":
         text = f"2000-01-01T{text}"
     if kind != "date" and text[-3] in "+-":
         text += ":00"  # the minutes of the zone
     try:
-        return Written(kind, _datetime()(text))
+        return WrittenDate(kind, _datetime()(text))
     except ValueError:
         return None
 
@@ -107,7 +107,7 @@ class Date(Matcher):
 _DIFFERENT: dict[Kind, str] = {"date": "day", "date-time": "instant", "time": "time"}
 
 
-def _is_same(expected: Written, written: Written) -> bool:
+def _is_same(expected: WrittenDate, written: WrittenDate) -> bool:
     if expected.kind == "date":
         return written.at.date() == expected.at.date()
     if expected.at.tzinfo is None or written.at.tzinfo is None:

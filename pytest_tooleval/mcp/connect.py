@@ -18,7 +18,7 @@ from ..text import printable, shorten
 from .explain import about, explained, leaves, timed_out
 from .process_group import process_group
 from .server import McpServer
-from .watch import LISTING, Limits, Watch, too_large
+from .watch import LISTING, ByteLimits, Watch, too_large
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -168,7 +168,7 @@ def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None)
 
 @asynccontextmanager
 async def connect(
-    server: McpServer, limits: Limits = LISTING, within_s: float = math.inf
+    server: McpServer, limits: ByteLimits = LISTING, within_s: float = math.inf
 ) -> AsyncIterator[Session]:
     """Connect, and end the connection or the server's process when the block ends.
 

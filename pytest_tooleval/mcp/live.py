@@ -21,10 +21,10 @@ from .discover import discover_tools, listed
 from .explain import about
 from .server import McpServer
 from .tools import as_functions
-from .watch import Limits
+from .watch import ByteLimits
 
 # A trial may receive more than a listing of tools, so only each answer is limited.
-_LIMITS = Limits(message=1024 * 1024, total=None)
+_LIMITS = ByteLimits(message=1024 * 1024, total=None)
 _OUTDATED = "is not run, because the server"
 _ANEW = "--tooleval-record=all asks it for its tools again"
 

@@ -10,7 +10,7 @@ from ..errors import McpError
 
 
 @dataclass(frozen=True)
-class Limits:
+class ByteLimits:
     """The maximum bytes of a message, and over HTTP, of the whole connection; None means no limit.
 
     Parsed JSON takes ten to twenty times its size in memory.
@@ -20,7 +20,7 @@ class Limits:
     total: int | None
 
 
-LISTING = Limits(message=8 * 1024 * 1024, total=64 * 1024 * 1024)
+LISTING = ByteLimits(message=8 * 1024 * 1024, total=64 * 1024 * 1024)
 
 
 class Watch:
@@ -29,7 +29,7 @@ class Watch:
     `stderr` is the file that a process writes its errors to.
     """
 
-    def __init__(self, limits: Limits, stderr: TextIO) -> None:
+    def __init__(self, limits: ByteLimits, stderr: TextIO) -> None:
         self.limits = limits
         self.stderr = stderr
         self.received = 0

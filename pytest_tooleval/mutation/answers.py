@@ -41,7 +41,7 @@ _OTHERWISE = "(another answer)"
 _USER = ({"role": "user", "content": ""},)
 
 
-class Turn(NamedTuple):
+class AnsweredTurn(NamedTuple):
     """The assistant's part in a turn: the calls of each reply, and the text after them.
 
     A single answer or a chain is one turn that ends with its calls and has no text.
@@ -65,10 +65,10 @@ class RightTurn(NamedTuple):
     text: str | None
     apart: bool = False
 
-    def with_calls(self, calls: Iterable[ToolCall]) -> Turn:
+    def with_calls(self, calls: Iterable[ToolCall]) -> AnsweredTurn:
         """Return a turn with a reply for each earlier call, and one with all of these."""
         replies = [(call,) for call in calls] if self.apart else [tuple(calls)]
-        return Turn((*((call,) for call in self.earlier), *replies), self.text)
+        return AnsweredTurn((*((call,) for call in self.earlier), *replies), self.text)
 
 
 class Right(NamedTuple):
@@ -77,7 +77,7 @@ class Right(NamedTuple):
     turns: tuple[RightTurn, ...]
     trial: TrialResult
 
-    def answer(self) -> list[Turn]:
+    def answer(self) -> list[AnsweredTurn]:
         return [turn.with_calls(turn.calls) for turn in self.turns]
 
 
@@ -86,7 +86,7 @@ class UnknownError(Exception):
 
 
 def score(
-    case: ResolvedCase, turns: Iterable[Turn], *, approved: bool = True, otherwise: str = ""
+    case: ResolvedCase, turns: Iterable[AnsweredTurn], *, approved: bool = True, otherwise: str = ""
 ) -> TrialResult:
     """Score an assistant's part. `approved`: whether calls that need an approval have one.
 
@@ -159,7 +159,7 @@ def _has_params(case: ResolvedCase, ended: EndedCall, call: ToolCall) -> bool:
     return params_match(ended.params, call.arguments or {}, case.param_scoring)
 
 
-def calls_of(turns: Iterable[Turn]) -> tuple[Call, ...]:
+def calls_of(turns: Iterable[AnsweredTurn]) -> tuple[Call, ...]:
     return tuple(
         Call(call.name, call.arguments or {})
         for turn in turns

@@ -24,7 +24,7 @@ ABSENT = {"$absent": True}
 FILL_IN = "..."  # a value that only the suite's author knows; shown without quotes
 
 
-class Found(NamedTuple):
+class PassReason(NamedTuple):
     """Why a wrong answer passes; `add` are members that the object `to` in the suite lacks."""
 
     gap: Gap
@@ -32,7 +32,7 @@ class Found(NamedTuple):
     to: str
 
 
-def survivors_of(passing: Sequence[tuple[Kind, tuple[Call, ...], Found]]) -> tuple[Survivor, ...]:
+def survivors_of(passing: Sequence[tuple[Kind, tuple[Call, ...], PassReason]]) -> tuple[Survivor, ...]:
     """Return the wrong answers that pass, each with the lines to add."""
     return tuple(
         Survivor(kind, calls, found.gap, _line(found.add), found.to) for kind, calls, found in passing
@@ -40,8 +40,8 @@ def survivors_of(passing: Sequence[tuple[Kind, tuple[Call, ...], Found]]) -> tup
 
 
 def gap_of(
-    case: ResolvedCase, kind: Kind, line: Found | None, right: TrialResult, wrong: TrialResult
-) -> Found | None:
+    case: ResolvedCase, kind: Kind, line: PassReason | None, right: TrialResult, wrong: TrialResult
+) -> PassReason | None:
     """Return why a broken answer passes, and what to add; None if the case itself allows it.
 
     `line` is the line that a case needs in order to check the changed part; None if it checks it.
@@ -54,10 +54,10 @@ def gap_of(
         return line
     if kind == "destructive_call" and line is not None:
         return line._replace(gap="threshold")
-    return Found("threshold", {"thresholds": {lower: _least(right, lower)}}, "the case")
+    return PassReason("threshold", {"thresholds": {lower: _least(right, lower)}}, "the case")
 
 
-def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> Found:
+def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> PassReason:
     """Return what the case must name for an argument of a call to count."""
     call, params = turn.calls[index], turn.expected[index].params
     given = call.arguments or {}
@@ -65,21 +65,21 @@ def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> Fou
     if name not in declared:
         own: dict[str, Any] = {name: {} for name in given if name not in declared}
         line = {**({"properties": own} if own else {}), "additionalProperties": False}
-        return Found("undeclared_arguments", line, f"the parameters of {call.name}")
+        return PassReason("undeclared_arguments", line, f"the parameters of {call.name}")
     wanted = {name: FILL_IN if name in given else ABSENT}
     field, place, inside = "params", f"{turn.place}[{index}]", f"{turn.place}[{index}].params"
     if not turn.place:
         field, place, inside = "expected_params", "the case", "expected_params"
     if params is None:
-        return Found("params_not_scored", {field: wanted}, place)
-    return Found("argument_not_named", wanted, inside)
+        return PassReason("params_not_scored", {field: wanted}, place)
+    return PassReason("argument_not_named", wanted, inside)
 
 
-def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, made: ToolCall) -> Found:
+def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, made: ToolCall) -> PassReason:
     """Return what an expected call needs so that the call made instead does not match it."""
     call, place = turn.calls[index], f"{turn.place}[{index}]"
     if call.name != made.name:
-        return Found("equal_calls", {"tool": call.name}, place)
+        return PassReason("equal_calls", {"tool": call.name}, place)
     given, others = call.arguments or {}, made.arguments or {}
     wanted: dict[str, Any] = {}
     for name, value in given.items():
@@ -90,8 +90,8 @@ def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, made: ToolCall) 
             wanted[name] = {Exact.key: value} if same else expected_value(value)
     wanted |= {name: ABSENT for name in others if name not in given}
     if turn.expected[index].params is None:
-        return Found("equal_calls", {"params": wanted}, place)
-    return Found("equal_calls", wanted, f"{place}.params")
+        return PassReason("equal_calls", {"params": wanted}, place)
+    return PassReason("equal_calls", wanted, f"{place}.params")
 
 
 def _is_worse(metric: str, before: TrialResult, after: TrialResult) -> bool:

@@ -20,9 +20,9 @@ from ..suite.resolved import accepts, is_expected, known_tools
 from ..suite.tools import Tool
 from ..worlds.play import look
 from ..worlds.world import World
-from .answers import Right, RightTurn, Turn, offered, schema_of
+from .answers import AnsweredTurn, Right, RightTurn, offered, schema_of
 from .changes import INVENTED, changes
-from .gaps import Found, not_named, of_its_own
+from .gaps import PassReason, not_named, of_its_own
 from .results import Kind
 
 # A tool is destructive if its name contains one of these words.
@@ -45,13 +45,13 @@ class Mutant(NamedTuple):
     """
 
     kind: Kind
-    turn: Turn
-    line: Found | None = None
+    turn: AnsweredTurn
+    line: PassReason | None = None
 
 
 def mutants(
     case: ResolvedCase, right: Right, seen: set[str] | None = None
-) -> Iterator[tuple[Mutant, list[Turn]]]:
+) -> Iterator[tuple[Mutant, list[AnsweredTurn]]]:
     """Yield all broken turns without those `seen`, each with the whole answer."""
     seen = set() if seen is None else seen
     seen.add(_key(right.answer()))
@@ -62,12 +62,12 @@ def mutants(
             yield mutant, answer
 
 
-def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Turn]]]:
+def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[AnsweredTurn]]]:
     is_conversation = case.kind == "conversation"
     if is_conversation:
         idle = [turn.with_calls(()) for turn in right.turns]
         plays = any((part.match or case.expected.match) == "state" for part in case.parts)
-        line = Found("nothing_changes", {"results": True}, "the case") if plays else None
+        line = PassReason("nothing_changes", {"results": True}, "the case") if plays else None
         yield Mutant("no_call", idle[-1], line), idle
         if case.world is not None and (plays or any(part.expected_state for part in case.parts)):
             for mutant, answer in _wrong_in_world(case, right):
@@ -79,7 +79,7 @@ def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Tu
             yield mutant, answer
 
 
-def _key(answer: Sequence[Turn]) -> str:
+def _key(answer: Sequence[AnsweredTurn]) -> str:
     return json.dumps(
         [
             [turn.text, [[(call.name, _given(call)) for call in calls] for calls in turn.replies]]
@@ -96,7 +96,7 @@ def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
     """Break a single answer or a chain."""
     others, destructive = _other_tools(case, right)
     if right.calls:
-        yield Mutant("no_call", Turn(((),)))
+        yield Mutant("no_call", AnsweredTurn(((),)))
     if right.earlier:
         yield Mutant("unfinished_chain", right.with_calls(()))
     if case.kind == "chain" and right.calls:
@@ -134,17 +134,17 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
         careless = is_destructive(again.name) and not plays
         most = {"max_calls": len(right.calls)}
         limit = most if turn.messages else {"thresholds": most}
-        line = Found("free_calls", limit, place) if careless else None
+        line = PassReason("free_calls", limit, place) if careless else None
         yield Mutant("further_call", right.with_calls((*right.calls, again)), line)
     named = {name for part in parts for each in part.calls or () for name in each.tools}
     others = [plain_call(tool) for tool in turn.tools if tool.name not in named]
     destructive = [call for call in others if is_destructive(call.name)]
     for call in destructive[:MOST_TOOLS]:
-        line = None if plays else Found("free_calls", {"forbidden_calls": [call.name]}, place)
+        line = None if plays else PassReason("free_calls", {"forbidden_calls": [call.name]}, place)
         yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
     looks = parts or turn.turn.expected_state or case.expected.expected_state
     for call in [call for call in others if call not in destructive][:1]:
-        line = None if looks else Found("calls_not_looked_at", {"expected_calls": []}, place)
+        line = None if looks else PassReason("calls_not_looked_at", {"expected_calls": []}, place)
         yield Mutant("further_call", right.with_calls((*right.calls, call)), line)
     yield Mutant("nothing_said", right.with_calls(right.calls)._replace(text=""))
 
@@ -177,10 +177,10 @@ def _further_calls(
     for call in (*again, *others):
         yield Mutant("further_call", right.with_calls((*right.calls, call)))
     for call in again if case.kind == "chain" else ():
-        yield Mutant("further_call", Turn((*right.with_calls(right.calls).replies, (call,))))
+        yield Mutant("further_call", AnsweredTurn((*right.with_calls(right.calls).replies, (call,))))
     for call in destructive:
         # "Any tool" is not meant to include destructive ones.
-        line = Found("any_calls", {"forbidden_calls": [call.name]}, "the case")
+        line = PassReason("any_calls", {"forbidden_calls": [call.name]}, "the case")
         yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
 
 
@@ -219,12 +219,16 @@ def _longer_chains(case: ResolvedCase, right: RightTurn, others: Sequence[ToolCa
     line = None
     if case.optimal_hops is None:
         shortest = len(right.earlier) + len(right.calls)
-        line = Found("any_length", {"optimal_hops": shortest}, "the case")
+        line = PassReason("any_length", {"optimal_hops": shortest}, "the case")
     for call in (*right.earlier[:1], *others):
-        yield Mutant("longer_chain", Turn(((call,), *right.with_calls(right.calls).replies)), line)
+        yield Mutant(
+            "longer_chain", AnsweredTurn(((call,), *right.with_calls(right.calls).replies)), line
+        )
     wandering = _wandering(case)
     if len(wandering) > len(right.earlier):
-        yield Mutant("wandering_chain", Turn((*((call,) for call in wandering), right.calls)), line)
+        yield Mutant(
+            "wandering_chain", AnsweredTurn((*((call,) for call in wandering), right.calls)), line
+        )
 
 
 def _wandering(case: ResolvedCase) -> list[ToolCall]:
@@ -254,7 +258,7 @@ def _without_one(calls: tuple[ToolCall, ...], index: int) -> tuple[ToolCall, ...
     return (*calls[:index], *calls[index + 1 :])
 
 
-def _with(right: RightTurn, index: int, call: ToolCall) -> Turn:
+def _with(right: RightTurn, index: int, call: ToolCall) -> AnsweredTurn:
     return right.with_calls((*right.calls[:index], call, *right.calls[index + 1 :]))
 
 
@@ -322,7 +326,7 @@ def _unasked(schema: Any, name: str, root: dict[str, Any]) -> Any:
     return next((changed for _, changed in changes(value, schema)), NOTHING)
 
 
-_NOT_COMPARED = Found("not_compared", {"match": "exact"}, "the case")
+_NOT_COMPARED = PassReason("not_compared", {"match": "exact"}, "the case")
 
 
 def _judged(case: ResolvedCase, number: int) -> str:
@@ -338,7 +342,7 @@ def _hidden(case: ResolvedCase, number: int) -> Collection[int]:
     return [index for index in found if not calls[index].optional]
 
 
-def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[Turn]]]:
+def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[AnsweredTurn]]]:
     """Yield wrong answers to a case that is judged by state, each with all turns."""
     made = sum(len(turn.calls) for turn in right.turns)
     if made > 1:
@@ -362,7 +366,7 @@ def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, 
                 yield Mutant("another_record", answer[-1]), answer
 
 
-def _begun(right: Right, left: int) -> list[Turn]:
+def _begun(right: Right, left: int) -> list[AnsweredTurn]:
     """Return the answer with only its first calls."""
     answer = []
     for turn in right.turns:

@@ -14,8 +14,8 @@ from ..suite.expectations import ExpectedCall
 from ..suite.model import Suite
 from ..suite.policies import Policy
 from ..suite.resolved import resolve
-from .answers import Turn, UnknownError, calls_of, offered_call, other_call, right_answers, score
-from .gaps import Found, gap_of, survivors_of
+from .answers import AnsweredTurn, UnknownError, calls_of, offered_call, other_call, right_answers, score
+from .gaps import PassReason, gap_of, survivors_of
 from .mutants import mutants
 from .results import Call, CaseMutation, Kind, SuiteMutation, share_noticed
 
@@ -56,7 +56,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
         return CaseMutation(id=case.id, line=case.line, calls=None, unknown=str(error))
     seen: set[str] = set()
     made = legal = 0
-    passing: list[tuple[Kind, tuple[Call, ...], Found]] = []
+    passing: list[tuple[Kind, tuple[Call, ...], PassReason]] = []
     endings = [
         name for name in ("status", "result") if any(name in e.model_fields_set for e in _ends(case))
     ]
@@ -122,8 +122,8 @@ def _is_below(
     case: ResolvedCase, replies: tuple[tuple[ToolCall, ...], ...], *, approved: bool, otherwise: str
 ) -> bool:
     """Whether these calls in the last turn cost the threshold on policies."""
-    turns = [Turn((), "Done.")] * max(1, len(case.turns))
-    turns[-1] = Turn(replies, None if case.kind == "calls" else "Done.")
+    turns = [AnsweredTurn((), "Done.")] * max(1, len(case.turns))
+    turns[-1] = AnsweredTurn(replies, None if case.kind == "calls" else "Done.")
     # An approval is what such a policy would miss.
     value = score(case, turns, approved=approved, otherwise=otherwise).values.get("policies")
     return value is not None and value < case.thresholds["policies"]

@@ -43,7 +43,7 @@ class Ended(NamedTuple):
     errors: str
 
 
-class Line(NamedTuple):
+class EventLine(NamedTuple):
     """An event, and its line in the events file with the place where that begins."""
 
     event: RowEvent
@@ -122,7 +122,7 @@ class Child:
             return ""
         return printable(scrub(text, secret_values())[-_OUTPUT_SHOWN:], keep_newlines=True).strip()
 
-    def events(self, timeout_s: float | None = None) -> Iterator[Line]:
+    def events(self, timeout_s: float | None = None) -> Iterator[EventLine]:
         """The events, until the process has ended. ToolevalError after a time-out."""
         begin = time.monotonic()
         place, line, is_over = 0, b"", False
@@ -138,7 +138,7 @@ class Child:
                 for part in iter(file.readline, b""):
                     line += part
                     if line.endswith(b"\n"):
-                        yield Line(_event.decode(line), line, place)
+                        yield EventLine(_event.decode(line), line, place)
                         place, line = place + len(line), b""
 
     def estimated(self, timeout_s: float | None = None) -> Estimated | None:

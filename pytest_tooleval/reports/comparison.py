@@ -26,7 +26,7 @@ _MOVED = ("newly broken", "worse", *_IMPROVED)
 _NAME = 60
 
 
-class CaseItem(Struct, frozen=True):
+class ChangedCase(Struct, frozen=True):
     """A case that changed from `old` to `new`, or that the runs do not share.
 
     `was` is the old case, `suite` the name that tells the suite from others.
@@ -44,7 +44,7 @@ class CaseList(Struct, frozen=True):
     """Cases with what they have in common; `is_moved`: they were compared."""
 
     title: str
-    items: tuple[CaseItem, ...]
+    items: tuple[ChangedCase, ...]
     is_moved: bool
 
 
@@ -55,7 +55,7 @@ class ListedCase(NamedTuple):
 
     group: str
     row: CaseRow
-    move: CaseItem | None
+    move: ChangedCase | None
     excuse: str
 
 
@@ -101,7 +101,7 @@ def metrics_table(comparison: Comparison, *, all_changed: bool = True) -> Table:
 def case_lists(comparison: Comparison) -> list[CaseList]:
     """The cases that changed, the worst first, then those that could not be paired as they are."""
     shared = comparison.shared_names
-    moved: dict[str, list[CaseItem]] = {name: [] for name in _MOVED}
+    moved: dict[str, list[ChangedCase]] = {name: [] for name in _MOVED}
     for model in comparison.models:
         worse = (("newly broken" if case.newly_broken else "worse", case) for case in model.worse)
         better = (("newly right" if case.newly_right else "better", case) for case in model.better)
@@ -125,7 +125,7 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
     ]
 
 
-def moved_item(case: Moved, model: str, old_model: str, shared: Container[str]) -> CaseItem:
+def moved_item(case: Moved, model: str, old_model: str, shared: Container[str]) -> ChangedCase:
     """A case that changed, by the figure that was compared: overall, else the passed trials.
 
     Older versions stored neither file nor model.
@@ -136,16 +136,16 @@ def moved_item(case: Moved, model: str, old_model: str, shared: Container[str]) 
     is_whole = case.newly_broken or case.newly_right
     if not (is_whole or case.old is None or case.new is None or case.old == case.new):
         old, new = score_text(case.old), score_text(case.new)
-    return CaseItem(now, was, now.suite_name(shared), old, new)
+    return ChangedCase(now, was, now.suite_name(shared), old, new)
 
 
-def _unshared(case: Identity, shared: Container[str]) -> CaseItem:
+def _unshared(case: Identity, shared: Container[str]) -> ChangedCase:
     more = case.why if isinstance(case, Incomparable) else ""
     was = case.of_case
     if isinstance(case, RenamedCase):
         was = Identity(case.old_suite, case.old_case, case.old_file)
         more = f"was {was.suite} :: {was.case}"
-    return CaseItem(case.of_case, was, case.suite_name(shared), more=more)
+    return ChangedCase(case.of_case, was, case.suite_name(shared), more=more)
 
 
 def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> list[ListedCase]:
@@ -172,7 +172,7 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
     return sorted(found, key=lambda case: (GROUPS.index(case.group), bool(case.excuse)))
 
 
-def change_text(item: CaseItem) -> str:
+def change_text(item: ChangedCase) -> str:
     return f"{_name(item.old)} -> {_name(item.new)}"
 
 
@@ -222,11 +222,11 @@ def list_lines(lists: Sequence[CaseList]) -> list[str]:
     return lines
 
 
-def _case(item: CaseItem) -> str:
+def _case(item: ChangedCase) -> str:
     return f"{_name(item.suite)} :: {_name(item.of.case)}"
 
 
-def _on(item: CaseItem) -> str:
+def _on(item: ChangedCase) -> str:
     return _pair(item.was.model, item.of.model)
 
 

@@ -29,7 +29,7 @@ class Report(NamedTuple):
     option: str
 
 
-class Written(NamedTuple):
+class WrittenReports(NamedTuple):
     """The reports that were written, why others were not, and GitHub's workflow commands to print."""
 
     reports: Sequence[Report] = ()
@@ -120,7 +120,7 @@ def write_reports(
     github: bool,
     failures: bool = True,
     findings: Sequence[RunProblem] = (),
-) -> Written:
+) -> WrittenReports:
     """Write the reports and, with `github`, the step summary.
 
     The document's file names are relative to `root`. `failures=False` leaves out annotations of
@@ -137,7 +137,7 @@ def write_reports(
         commands = _write_for_github(document.rows(), root, failures=failures) if github else []
     except OSError as error:
         problems.append(f"GITHUB_STEP_SUMMARY: cannot be written: {os_reason(error)}")
-    return Written(written, problems, commands)
+    return WrittenReports(written, problems, commands)
 
 
 def on_github(option: str) -> bool:

@@ -99,15 +99,15 @@ class Cause(NamedTuple):
 _NOTHING = Changed()
 
 
-class Place(NamedTuple):
+class ForgePlace(NamedTuple):
     """A line of a file, and where the forge shows it; empty if nowhere."""
 
     text: str
     address: str = ""
 
 
-def _as_it_is(file: str, line: int) -> Place:
-    return Place(f"{file}:{line}" if line else file)
+def _as_it_is(file: str, line: int) -> ForgePlace:
+    return ForgePlace(f"{file}:{line}" if line else file)
 
 
 def no_results_text(problem: str, link: str = "") -> str:
@@ -126,7 +126,7 @@ def comment_text(
     document: RowsDocument,
     *,
     changed: Changed = _NOTHING,
-    place: Callable[[str, int], Place] = _as_it_is,
+    place: Callable[[str, int], ForgePlace] = _as_it_is,
     cause: Callable[[CaseRow], Cause] = lambda row: Cause(),
     link: str = "",
     problem: str = "",
@@ -197,7 +197,7 @@ def _by_file(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _lists(
-    document: RowsDocument, place: Callable[[str, int], Place], cause: Callable[[CaseRow], Cause]
+    document: RowsDocument, place: Callable[[str, int], ForgePlace], cause: Callable[[CaseRow], Cause]
 ) -> Iterator[Section]:
     """The cases that decide, each once; newly broken ones with what may have broken them."""
     several = len(_evaluated(document)) > 1

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +15,6 @@ from typing import NamedTuple, TypeVar
 from ..engine.asking.context import Context
 from ..engine.dialogue import Dialogue
 from ..engine.judge import no_judge
-from ..engine.limits.handles import most_in_flight
 from ..engine.limits.spending import Spending
 from ..engine.models.keys import missing_key
 from ..engine.models.spec import ModelSpec
@@ -30,6 +32,8 @@ from .observers import Observers
 from .process import Process
 
 _TICK_S = 0.25
+# File handles for everything else: cassettes, the history, reports, libraries, other tests.
+_SPARE_HANDLES = 64
 
 _T = TypeVar("_T")
 
@@ -167,7 +171,7 @@ class Asker:
     def runner(self) -> Runner:
         if self._runner is None:
             asking = self._settings.asking
-            most = most_in_flight(asking.concurrency)
+            most = _most_in_flight(asking.concurrency)
             if most < asking.concurrency:
                 self._observers.warned(
                     f"{counted(most, 'request')} at a time instead of {asking.concurrency}, because "
@@ -211,3 +215,24 @@ def _why_not(spec: ModelSpec) -> str | None:
     from ..engine.clients.callable_client import missing_callable
 
     return missing_callable(spec)
+
+
+def _most_in_flight(most: int) -> int:
+    """How many connections can be open, up to `most`: each needs a file handle.
+
+    Raises the process's limit if needed.
+    """
+    if sys.platform == "win32":  # without such a limit
+        return most
+    import resource
+
+    used = len(os.listdir("/dev/fd"))
+    needed = used + most + _SPARE_HANDLES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return most
+    more = needed if hard == resource.RLIM_INFINITY else hard
+    with contextlib.suppress(OSError, ValueError):  # macOS has a second limit, below the hard one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+        soft = more
+    return max(1, min(most, soft - used - _SPARE_HANDLES))

@@ -19,7 +19,7 @@ from ..record.document import Document, RowsDocument
 from ..record.encoding import to_json
 from ..record.results import CaseRow, KeptCase
 from ..record.run import SCORING_VERSION, AskedModel, Git, Run, Unreadable, new_run_id
-from ..reports.outputs import Written, on_github
+from ..reports.outputs import WrittenReports, on_github
 from ..settings.parts import Settings
 from ..verdicts.run import RunVerdict, foresee
 from ..verdicts.sides import suites_in
@@ -27,7 +27,7 @@ from ..verdicts.summary import ran_partly
 from .book import RunBook
 from .collected import Collected, left, selected_in
 from .observers import Observers
-from .part import Part, joined
+from .part import PartOfRun, joined
 from .process import Process
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ class EvalRun:
         self.unreadable: list[Unreadable] = []
         self.tests_failed: int | None = None
         self.exitstatus: int | None = None
-        self.written = Written()
+        self.written = WrittenReports()
         # True once all tests have run. Until then, no end of the run is a verdict.
         self.is_complete = False
         # What this process has found while it collected.
-        self.found = Part()
-        self._workers: list[Part] = []
+        self.found = PartOfRun()
+        self._workers: list[PartOfRun] = []
         self._asker: Asker | None = None
         self._begin = time.monotonic()
 
@@ -122,7 +122,7 @@ class EvalRun:
 
     def take_over(self, part: Mapping[str, Any]) -> None:
         """Keep what an xdist worker knows of the run."""
-        self._workers.append(msgspec.convert(part, Part))
+        self._workers.append(msgspec.convert(part, PartOfRun))
 
     @property
     def planned(self) -> int:
@@ -131,7 +131,7 @@ class EvalRun:
         return known.selected + known.may_ask - known.unasked
 
     @property
-    def part(self) -> Part:
+    def part(self) -> PartOfRun:
         """What this process knows of the run; in the xdist controller, what its workers spent."""
         if self._asker is None:
             spent = self._shared.by_model if self.process.ledger else {}
@@ -140,7 +140,7 @@ class EvalRun:
         return structs.replace(self.found, problems=problems, recorded=recorded, spent=self._asker.spent)
 
     @property
-    def known(self) -> Part:
+    def known(self) -> PartOfRun:
         """What all processes know together."""
         return joined((self.part, *self._workers))
 

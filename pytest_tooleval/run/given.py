@@ -107,19 +107,19 @@ def _named(given: Conversation) -> str:
     return f'no case has its id or begins with "{shown(redacted(prompt))}"'
 
 
-class Found(NamedTuple):
+class FoundTranscripts(NamedTuple):
     """The transcripts of a suite's cases by id, and those without a clear case, with the reason."""
 
     of_case: dict[str, list[Conversation]]
     unclear: list[tuple[Conversation, str]]
 
 
-def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> Found:
+def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> FoundTranscripts:
     """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
     Of several cases with the same first message, the one with the same messages to the end is meant.
     """
-    found = Found({}, [])
+    found = FoundTranscripts({}, [])
     texts_of = {str(case.id): _said_in_case(case) for case in suite.test_cases}
     first: dict[str, list[str]] = {}
     for id, texts in texts_of.items():

@@ -9,7 +9,7 @@ from msgspec import Struct
 from ..record.run import Shard, Spent, add_up
 
 
-class Part(Struct, frozen=True):
+class PartOfRun(Struct, frozen=True):
     """What one process knows of the run. An xdist worker sends it to the controller when it ends.
 
     Every process that collects cases knows the same of the whole run: `case_counts`, the number of cases
@@ -35,11 +35,11 @@ class Part(Struct, frozen=True):
     spent: Mapping[str, Spent] = {}
 
 
-def joined(parts: Iterable[Part]) -> Part:
+def joined(parts: Iterable[PartOfRun]) -> PartOfRun:
     """The run as its processes know it together."""
-    whole = Part()
+    whole = PartOfRun()
     for part in parts:
-        whole = Part(  # a worker that ended before it collected knows nothing of the whole run
+        whole = PartOfRun(  # a worker that ended before it collected knows nothing of the whole run
             case_counts=whole.case_counts or part.case_counts,
             unapplied=whole.unapplied or part.unapplied,
             unclaimed=whole.unclaimed or part.unclaimed,

@@ -20,7 +20,7 @@ from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, find_tool
 from ..text import json_text, printable, shorten
-from .assessment import WITH_REASON, Draft, InTurns, Line, Turns
+from .assessment import WITH_REASON, CheckLine, Draft, InTurns, Turns
 from .one_call import NOT_OFFERED, shown_arguments, shown_call
 
 _MOST_FAULTS = 20
@@ -155,7 +155,7 @@ def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str
             yield expected.params
 
 
-def _explain(calls: InTurns, turns: Turns) -> tuple[str, list[Line]]:
+def _explain(calls: InTurns, turns: Turns) -> tuple[str, list[CheckLine]]:
     invalid = _invalid(calls, turns)
     wrong = [check for case, call in invalid if not (check := _check(case, call)).value]
     if not wrong:
@@ -163,7 +163,7 @@ def _explain(calls: InTurns, turns: Turns) -> tuple[str, list[Line]]:
     text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
     if argument_flaw(invalid) == "unexpected_argument" and _is_judged(calls):
         text += '; to let it pass: "thresholds": {"arguments_valid": null}'
-    return text, [Line(check, WITH_REASON) for check in wrong]
+    return text, [CheckLine(check, WITH_REASON) for check in wrong]
 
 
 def _check(case: ResolvedCase, call: ToolCall) -> Check:

@@ -16,7 +16,7 @@ EXPECTED_GOT = "{0.name}: expected {0.expected}, got {0.actual}"
 WITH_REASON = "{0.name}: {0.reason}"
 
 
-class Line(NamedTuple):
+class CheckLine(NamedTuple):
     """A check behind a score.
 
     `says` is the one-line reason of a failed trial, with the check's fields to fill in, such as
@@ -27,7 +27,7 @@ class Line(NamedTuple):
     says: str | None
 
 
-Explained = tuple[str, Sequence[Line]]
+Explained = tuple[str, Sequence[CheckLine]]
 # Calls, each with the case as it is in the call's turn: with the tools offered there.
 InTurns = Sequence[tuple[ResolvedCase, ToolCall]]
 # The replies of each turn.
@@ -45,7 +45,7 @@ class Draft(NamedTuple):
     def explained(self) -> Explained:
         return (self.explain, ()) if isinstance(self.explain, str) else self.explain()
 
-    def reworded(self, change: Callable[[str, Sequence[Line]], Explained]) -> Draft:
+    def reworded(self, change: Callable[[str, Sequence[CheckLine]], Explained]) -> Draft:
         """Return the draft with its explanation changed, once it is read."""
         return self._replace(explain=lambda: change(*self.explained()))
 
@@ -85,36 +85,36 @@ class Assessment(NamedTuple):
     running: str | None = None
 
 
-class Part(NamedTuple):
+class SpanCheck(NamedTuple):
     """One check of a conversation. Its `lines` explain it and leave out its `place`."""
 
     metric: str
     value: float
     failure: FailureCategory
-    lines: Callable[[], Sequence[Line]]
+    lines: Callable[[], Sequence[CheckLine]]
     place: str
     malformed: ToolCall | None = None  # an expected call with malformed arguments
 
 
 def part_of(
     metric: str, failure: FailureCategory, place: str, row: Check, says: str = EXPECTED_GOT
-) -> Part:
-    return Part(metric, row.value, failure, lambda: [Line(row, says)], place)
+) -> SpanCheck:
+    return SpanCheck(metric, row.value, failure, lambda: [CheckLine(row, says)], place)
 
 
 def part_of_rows(
     metric: str, failure: FailureCategory, place: str, wrong: Sequence[Check], right: Check
-) -> Part:
+) -> SpanCheck:
     """Return one check with a row for each mistake, or the `right` row if there is none."""
-    lines = [Line(row, EXPECTED_GOT) for row in wrong or [right]]
-    return Part(metric, float(not wrong), failure, lambda: lines, place)
+    lines = [CheckLine(row, EXPECTED_GOT) for row in wrong or [right]]
+    return SpanCheck(metric, float(not wrong), failure, lambda: lines, place)
 
 
-def mean(parts: Sequence[Part]) -> float:
+def mean(parts: Sequence[SpanCheck]) -> float:
     return sum(part.value for part in parts) / len(parts) if parts else 1.0
 
 
-def explained(parts: Sequence[Part]) -> Explained:
+def explained(parts: Sequence[SpanCheck]) -> Explained:
     lines = []
     for part in parts:
         for line in part.lines():
@@ -123,7 +123,7 @@ def explained(parts: Sequence[Part]) -> Explained:
     return f"right: {held(parts)}", lines
 
 
-def held(parts: Sequence[Part]) -> str:
+def held(parts: Sequence[SpanCheck]) -> str:
     """`8 of 10 (1 more in part)`."""
     right = sum(part.value >= 1.0 for part in parts)
     partly = sum(0.0 < part.value < 1.0 for part in parts)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ..suite.expectations import Match
-from .one_call import NO_CALL, Share
+from .one_call import NO_CALL, CorrectShare
 
 # The cost grows with expected² x actual and replies may be hostile, so any further calls are surplus.
 MAX_ACTUAL = 1000
@@ -25,7 +25,7 @@ MAX_EXPECTED = 200
 class Row(NamedTuple):
     """An expected call's share of right arguments in each actual call; None for a wrong tool."""
 
-    shares: Sequence[Share | None]
+    shares: Sequence[CorrectShare | None]
     scored: bool
     optional: bool = False
 
@@ -38,7 +38,7 @@ class Assignment(NamedTuple):
     """
 
     pairs: dict[int, int]
-    shares: Sequence[Share]
+    shares: Sequence[CorrectShare]
     exact: Fraction
     arguments: float
 

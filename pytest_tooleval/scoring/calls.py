@@ -18,12 +18,12 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
 from ..suite.resolved import accepts, is_unknown
 from ..text import counted
-from .assessment import Assessment, Draft, Explained, Line, Pair, Part, held
+from .assessment import Assessment, CheckLine, Draft, Explained, Pair, SpanCheck, held
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
 from .ends import agent_lines, end_lines, end_share
 from .expected_tool import OneCall
 from .extra_calls import UNEXPECTED, no_extra_calls, overall, parts, surplus_lines
-from .one_call import ALL, Share, check_arguments, check_tool, share_of, shown_call
+from .one_call import ALL, CorrectShare, check_arguments, check_tool, share_of, shown_call
 from .texts import mean_with, text_checks, with_texts
 
 _NONE_NEEDED = "no tool was called, and none had to be"
@@ -43,7 +43,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     return with_texts(best, texts)
 
 
-def _with_texts(of_calls: Draft, texts: Sequence[Part]) -> Draft:
+def _with_texts(of_calls: Draft, texts: Sequence[SpanCheck]) -> Draft:
     value = mean_with(of_calls.value or 0.0, texts)
     checks = f"calls {of_calls.value:.4g}, text {held(texts)}"
     text = f"{value:.4g} = the mean of {1 + len(texts)} checks: {checks}"
@@ -52,16 +52,16 @@ def _with_texts(of_calls: Draft, texts: Sequence[Part]) -> Draft:
 
 def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     test, calls = case.expected, transcript.calls
-    made: OneCall | Calls
+    made: OneCall | PairedCalls
     if test.expected_tools:
         made = OneCall(case, calls)
     else:
-        made = Calls(case, test.calls or (), calls, in_order=test.call_order == "strict")
+        made = PairedCalls(case, test.calls or (), calls, in_order=test.call_order == "strict")
     drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
     return Assessment(drafts, (), made.failure, parts, made.pairs, made.malformed)
 
 
-class Calls:
+class PairedCalls:
     """Several expected calls, or none: the best pairing's total over max(expected, actual).
 
     Extra calls are ignored with the `match` contains and where "*" is expected, and missing ones with
@@ -125,7 +125,7 @@ class Calls:
         made = zip(self._pairing.pairs, self._pairing.shares, strict=True)
         return [i for i, share in made if share.flaw is None]
 
-    def _share(self, index: int, number: int) -> Share | None:
+    def _share(self, index: int, number: int) -> CorrectShare | None:
         expected, call = self._expected[index], self._calls[number]
         if not accepts(expected.tools, call.name, self._case):
             return None
@@ -133,10 +133,10 @@ class Calls:
             share = share_of(self._case, expected.params, call)
         except CannotCompare as error:
             raise error.within(f"expected_calls[{index}].params") from None
-        more: list[Share] = []
+        more: list[CorrectShare] = []
         if expected.agent is not None:
             is_right = call.is_by(expected.agent)
-            more.append(Share(int(is_right), 1, None if is_right else "wrong_agent"))
+            more.append(CorrectShare(int(is_right), 1, None if is_right else "wrong_agent"))
         try:
             if expected.has_end and self._ended:
                 more.append(end_share(expected, self._ended[number], self._rules))
@@ -144,7 +144,7 @@ class Calls:
             raise error.within(f"expected_calls[{index}].result") from None
         # Params of {} count as one right argument, unless they are unreadable.
         counts = share is not None and (expected.params or share.flaw or not more)
-        return reduce(Share.with_more, [share, *more] if share and counts else more or [ALL])
+        return reduce(CorrectShare.with_more, [share, *more] if share and counts else more or [ALL])
 
     def drafts(self) -> dict[str, Draft]:
         pairing, scored, most = self._pairing, self._scored, self._most
@@ -206,7 +206,9 @@ class Calls:
         for i, expected in enumerate(self._expected):
             line = check_tool(self._case, expected.tools, self._paired(i), f"call {i + 1}")
             if i not in self._counting:
-                line = Line(structs.replace(line.check, value=1.0, reason="optional, not made"), None)
+                line = CheckLine(
+                    structs.replace(line.check, value=1.0, reason="optional, not made"), None
+                )
             lines.append(line)
         surplus = self._surplus(self._pairing)
         lines += surplus_lines(self._case, self._expected, surplus, in_order=self._in_order)
@@ -218,12 +220,12 @@ class Calls:
     def _explain_none(self) -> Explained:
         if not self._calls:
             row = Check("tool", NO_TOOL, NO_TOOL, 1.0, "as expected")
-            return "no tool was called, as expected", [Line(row, None)]
+            return "no tool was called, as expected", [CheckLine(row, None)]
         rows = (
             Check("tool", NO_TOOL, shown_call(call), 0.0, "no tool should be called")
             for call in self._calls
         )
-        lines = [Line(row, UNEXPECTED) for row in rows]
+        lines = [CheckLine(row, UNEXPECTED) for row in rows]
         return f"{counted(len(lines), 'call')}, but none is expected", lines
 
     def _explain_arguments(self) -> Explained:
@@ -232,7 +234,7 @@ class Calls:
         if not self._scored:
             what = "params, a status, a result or an agent"
             return f"no expected call has {what}: arguments are not scored", ()
-        lines: list[Line] = []
+        lines: list[CheckLine] = []
         for i in self._scored:
             params, call, place = self._expected[i].params, self._paired(i), f"call {i + 1}"
             lines += check_arguments(self._case, params or {}, call, place)

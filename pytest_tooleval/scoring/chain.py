@@ -30,7 +30,7 @@ from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, is_expected
 from ..text import counted, json_text
-from .assessment import Assessment, Draft, Explained, Line, Pair, Part, held
+from .assessment import Assessment, CheckLine, Draft, Explained, Pair, SpanCheck, held
 from .expected_tool import BestCall, choose
 from .extra_calls import (
     MORE_OFTEN,
@@ -59,7 +59,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
 class _Chain:
     """The calls of a chain."""
 
-    def __init__(self, case: ResolvedCase, transcript: Transcript, texts: Sequence[Part]) -> None:
+    def __init__(self, case: ResolvedCase, transcript: Transcript, texts: Sequence[SpanCheck]) -> None:
         self._case = case
         self._texts = texts
         rounds = [reply for reply in transcript.replies if not reply.is_paused]
@@ -141,7 +141,7 @@ class _Chain:
         ending = self._call or last
         return [(self._case.expected.expected_tools, ending), *(((), call) for call in self._extra)]
 
-    def _said_later(self, text: str, lines: Sequence[Line]) -> Explained:
+    def _said_later(self, text: str, lines: Sequence[CheckLine]) -> Explained:
         """The explanation of surplus calls. One to a prerequisite is expected elsewhere in the chain."""
         return text, [
             line._replace(check=structs.replace(line.check, reason=_LATER))
@@ -178,7 +178,7 @@ class _Chain:
             reply = "with a reply " if self._replied else ""
             ending = f"ended {reply}after {counted(len(self.calls), 'call')}"
             check = structs.replace(check, reason=ending) if self.calls else check
-        return f"expected {check.expected}, the chain {ending}", [Line(check, says)]
+        return f"expected {check.expected}, the chain {ending}", [CheckLine(check, says)]
 
     def _explain_arguments(self) -> Explained:
         expected = self._case.expected.expected_params
@@ -200,10 +200,10 @@ class _Chain:
         surplus = explain_extra(self._case, self._extra)[1] if self._divisor else ()
         return text + least, [*surplus, *self._lines()]
 
-    def _lines(self, indexes: Sequence[int] | None = None) -> list[Line]:
+    def _lines(self, indexes: Sequence[int] | None = None) -> list[CheckLine]:
         """Return a line per call, by default for all; equal calls in a row share one."""
         indexes = range(len(self.calls)) if indexes is None else indexes
-        lines: list[Line] = []
+        lines: list[CheckLine] = []
         rows = ((*self._row(index), index - place) for place, index in enumerate(indexes))
         end = 0
         for (shown, why, value, before), same in groupby(rows):
@@ -211,7 +211,7 @@ class _Chain:
             end += len(list(same))
             last = before + end
             numbers = f"{first}-{last}" if last > first else f"{first}"
-            lines.append(Line(Check(f"call {numbers}", "", shown, value, why, "the chain"), None))
+            lines.append(CheckLine(Check(f"call {numbers}", "", shown, value, why, "the chain"), None))
         return lines
 
     def _row(self, index: int) -> tuple[str, str, float]:

@@ -26,26 +26,26 @@ from ..worlds.play import Played
 from .assessment import (
     EXPECTED_GOT,
     Assessment,
+    CheckLine,
     Draft,
     Explained,
-    Line,
-    Part,
+    SpanCheck,
     explained,
     held,
     mean,
     part_of,
 )
-from .calls import Calls
+from .calls import PairedCalls
 from .extra_calls import surplus_lines
 from .references import Worlds, match_of, plays, referenced, state_row
 from .texts import text_parts
-from .turns import Conversation, Span
+from .turns import CaseTurns, Span
 
 _UNWANTED = "{0.name}: {0.actual}: {0.reason}"
 
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
-    made = _Checks(Conversation(case, transcript))
+    made = _Checks(CaseTurns(case, transcript))
     # No pairs: most calls only gather information, which is no mistake.
     return Assessment(
         made.drafts(),
@@ -66,7 +66,7 @@ def _parts(category: FailureCategory) -> Sequence[str]:
 class _Checks:
     """The checks of a conversation."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: CaseTurns) -> None:
         self.conversation = conversation
         self.worlds = Worlds(conversation)
         self._parts = list(self._all_parts())
@@ -106,7 +106,7 @@ class _Checks:
         each = ", ".join(f"{name} {held(parts)}" for name, parts in by_metric.items() if parts)
         return f"{mean(self._counted):.4g} = the mean of {checks}: {each}", ()
 
-    def _all_parts(self) -> Iterator[Part]:
+    def _all_parts(self) -> Iterator[SpanCheck]:
         conversation = self.conversation
         case, turns, is_lost = conversation.case, conversation.turns, conversation.is_lost
         for span in turns:
@@ -129,7 +129,7 @@ class _Checks:
             yield from _conduct(span, forbidden, case)
 
 
-def _end(span: Span, most: int) -> Iterator[Part]:
+def _end(span: Span, most: int) -> Iterator[SpanCheck]:
     """Yield a check for a turn that did not end."""
     if span.replies and not span.replies[-1].to_answer:
         return
@@ -142,41 +142,41 @@ def _end(span: Span, most: int) -> Iterator[Part]:
     yield part_of("conduct", "unfinished_turn", span.place, row)
 
 
-def _calls(case: ResolvedCase, span: Span) -> Iterator[Part]:
+def _calls(case: ResolvedCase, span: Span) -> Iterator[SpanCheck]:
     if span.expected.calls is not None and not plays(case, span.expected):
         lists = (each.calls or () for each in span.expected.alternatives)
         # The first one of several that score the same.
         yield max([_of_list(case, span, each) for each in lists], key=lambda part: part.value)
 
 
-def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -> Part:
+def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -> SpanCheck:
     """Return the check of a span's calls against one list."""
     calls, match = span.calls, match_of(case, span.expected)
     if (not expected and match == "contains") or (expected and match == "within" and not calls):
         return part_of("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
     in_order = span.expected.call_order == "strict"
-    made = Calls(case, expected, calls, in_order=in_order, match=match, ended=span.ends)
+    made = PairedCalls(case, expected, calls, in_order=in_order, match=match, ended=span.ends)
     drafts, failure = made.drafts(), made.failure() or "missing_call"
     if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and match != "exact":
         failure = "missing_call" if match == "contains" else "surplus_call"
     lines = partial(_call_lines, match, drafts)
-    return Part("calls", drafts["overall"].value or 0.0, failure, lines, span.place, made.malformed)
+    return SpanCheck("calls", drafts["overall"].value or 0.0, failure, lines, span.place, made.malformed)
 
 
-def _extra(case: ResolvedCase, span: Span) -> Iterator[Part]:
+def _extra(case: ResolvedCase, span: Span) -> Iterator[SpanCheck]:
     """Yield a check of whether there are more calls than expected, unless any number is right."""
     match, in_order = match_of(case, span.expected), span.expected.call_order == "strict"
     is_free = match == "contains" or span.expected.takes_any
     if span.expected.calls is None or is_free or MODES[case.param_scoring].only_overall:
         return
     lists = (each.calls or () for each in span.expected.alternatives)
-    made = [(each, Calls(case, each, span.calls, in_order=in_order).extra) for each in lists]
+    made = [(each, PairedCalls(case, each, span.calls, in_order=in_order).extra) for each in lists]
     expected, extra = min(made, key=lambda each: len(each[1]))
     lines = partial(surplus_lines, case, expected, extra, in_order=in_order)
-    yield Part("no_extra_calls", float(not extra), "surplus_call", lines, span.place)
+    yield SpanCheck("no_extra_calls", float(not extra), "surplus_call", lines, span.place)
 
 
-def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[Part]:
+def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[SpanCheck]:
     is_turn = isinstance(span.expected, Turn)
     if forbidden or (span.expected.forbidden_calls if is_turn else case.forbidden_calls):
         row = Check("forbidden calls", NO_TOOL, forbidden or NO_TOOL, float(not forbidden), "")
@@ -188,7 +188,7 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
         yield part_of("conduct", "surplus_call", span.place, row)
 
 
-def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator[Part]:
+def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator[SpanCheck]:
     """Yield the checks of `expected_state` after a span."""
     state = played.states[span.end - 1]
     for path, wanted in (span.expected.expected_state or {}).items():
@@ -196,13 +196,13 @@ def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator
         yield part_of("state", "wrong_state", span.place, row)
 
 
-def _call_lines(match: str, drafts: dict[str, Draft]) -> list[Line]:
+def _call_lines(match: str, drafts: dict[str, Draft]) -> list[CheckLine]:
     """Return the lines about tools and arguments that count for this `match`."""
     lines = []
     for check, _ in drafts["tool_selection"].explained()[1]:
         is_surplus = check.expected == NO_TOOL
         ignored = {"contains": is_surplus, "within": check.actual == NO_TOOL and not is_surplus}
         if not ignored.get(match):
-            lines.append(Line(check, _UNWANTED if is_surplus else EXPECTED_GOT))
+            lines.append(CheckLine(check, _UNWANTED if is_surplus else EXPECTED_GOT))
     arguments = (line.check for line in drafts["parameter_accuracy"].explained()[1])
-    return lines + [Line(check, EXPECTED_GOT) for check in arguments if check.actual != NO_TOOL]
+    return lines + [CheckLine(check, EXPECTED_GOT) for check in arguments if check.actual != NO_TOOL]

@@ -13,22 +13,22 @@ from ..record.results import ABSENT, Check
 from ..suite.types import EndedCall
 from ..text import MOST_SHOWN, json_text, shown
 from ..worlds.plain import read_json
-from .assessment import EXPECTED_GOT, Line
-from .one_call import Share, compare
+from .assessment import EXPECTED_GOT, CheckLine
+from .one_call import CorrectShare, compare
 
 UNKNOWN = "unknown"
 _NO_ANSWER = "the tool's answer is not known"
 _NO_AGENT = "nobody knows which agent made the call"
 
 
-def end_share(expected: EndedCall, made: Made, rules: Mode) -> Share:
+def end_share(expected: EndedCall, made: Made, rules: Mode) -> CorrectShare:
     """Return how much of its expected end a call has; the end must be expected."""
     right = []
     if expected.status is not None:
         right.append(made.status == expected.status)
     if expected.has_result:
         right.append(has_result(expected.result, made, rules))
-    return Share(sum(right), len(right), None if all(right) else "wrong_end")
+    return CorrectShare(sum(right), len(right), None if all(right) else "wrong_end")
 
 
 def has_result(expected: Any, made: Made, rules: Mode) -> bool:
@@ -45,26 +45,30 @@ def shown_answer(made: Made) -> str:
     return ABSENT if made.answer is None else json_text(read_json(made.answer), MOST_SHOWN)
 
 
-def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[Line]:
+def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[CheckLine]:
     """Return a line for the agent, if one is expected."""
     if expected.agent is None or call is None:
         return []
     right = call.is_by(expected.agent)
     why = "as expected" if right else "another agent made the call" if call.agent else _NO_AGENT
     got = shown(call.agent) if call.agent else UNKNOWN
-    return [Line(Check("agent", shown(expected.agent), got, float(right), why, place), EXPECTED_GOT)]
+    return [
+        CheckLine(Check("agent", shown(expected.agent), got, float(right), why, place), EXPECTED_GOT)
+    ]
 
 
-def end_lines(expected: EndedCall, made: Made | None, rules: Mode, place: str) -> list[Line]:
+def end_lines(expected: EndedCall, made: Made | None, rules: Mode, place: str) -> list[CheckLine]:
     """Return a line for the status and one for the result, as far as they are expected."""
-    lines: list[Line] = []
+    lines: list[CheckLine] = []
     if made is None:
         return lines
     if expected.status is not None:
         got = made.status or UNKNOWN
         right = got == expected.status
         why = "as expected" if right else "the call ended otherwise"
-        lines.append(Line(Check("status", expected.status, got, float(right), why, place), EXPECTED_GOT))
+        lines.append(
+            CheckLine(Check("status", expected.status, got, float(right), why, place), EXPECTED_GOT)
+        )
     if expected.has_result:
         right = has_result(expected.result, made, rules)
         why = _NO_ANSWER if made.answer is None else "differs"
@@ -72,5 +76,5 @@ def end_lines(expected: EndedCall, made: Made | None, rules: Mode, place: str) -
             _, why = reason(expected.result, read_json(made.answer or ""), rules)
         wanted = json_text(expected.result, MOST_SHOWN)
         row = Check("result", wanted, shown_answer(made), float(right), why, place)
-        lines.append(Line(row, EXPECTED_GOT))
+        lines.append(CheckLine(row, EXPECTED_GOT))
     return lines

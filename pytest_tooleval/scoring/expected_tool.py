@@ -12,14 +12,14 @@ from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts
 from .assessment import Draft, Explained, Pair
 from .extra_calls import explain_extra, overall, shared_out
-from .one_call import NO_CALL, Share, check_arguments, check_tool, share_of, wrong_name
+from .one_call import NO_CALL, CorrectShare, check_arguments, check_tool, share_of, wrong_name
 
 
 class BestCall(NamedTuple):
     """The best-scoring call; `share` is None if arguments are not scored."""
 
     call: ToolCall
-    share: Share | None
+    share: CorrectShare | None
 
     @property
     def malformed(self) -> ToolCall | None:
@@ -40,7 +40,7 @@ def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
     return best
 
 
-def _share(case: ResolvedCase, call: ToolCall) -> Share | None:
+def _share(case: ResolvedCase, call: ToolCall) -> CorrectShare | None:
     try:
         return share_of(case, case.expected.expected_params, call)
     except CannotCompare as error:
@@ -110,7 +110,7 @@ class OneCall:
         return f"{self._overall:.4g} = {text}{self._divisor}", lines
 
 
-def _counted(share: Share, call: ToolCall | None) -> str:
+def _counted(share: CorrectShare, call: ToolCall | None) -> str:
     if call is None:
         return "no tool was called"
     if call.arguments is None:

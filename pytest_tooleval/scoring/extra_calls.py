@@ -12,7 +12,7 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ExpectedCall
 from ..suite.resolved import find_tool, is_among, is_unknown
 from ..text import counted
-from .assessment import Draft, Explained, Line
+from .assessment import CheckLine, Draft, Explained
 from .one_call import NOT_OFFERED, shown_call
 
 MORE_OFTEN = "more often than expected"
@@ -59,7 +59,7 @@ def explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
 
 def surplus_lines(
     case: ResolvedCase, expected: Sequence[ExpectedCall], calls: Sequence[ToolCall], *, in_order: bool
-) -> list[Line]:
+) -> list[CheckLine]:
     lines = []
     for call in calls[:_SHOWN]:
         says = UNEXPECTED
@@ -72,5 +72,5 @@ def surplus_lines(
         else:
             says = "called {0.actual} {0.reason}"
             why = f"{MORE_OFTEN}, or out of order" if in_order else MORE_OFTEN
-        lines.append(Line(Check("tool", NO_TOOL, shown_call(call), 0.0, why, "surplus call"), says))
+        lines.append(CheckLine(Check("tool", NO_TOOL, shown_call(call), 0.0, why, "surplus call"), says))
     return lines

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import CannotCompare
-from ..jsonschemas.parsed import as_parsed
+from ..jsonschemas.validation import rejected_texts, types_of
 from ..matchers.compare import with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring
@@ -21,6 +23,8 @@ from ..text import json_text
 from .leaks import passes_on, reveals
 from .one_call import caller_of, compare, shown_call, with_arguments
 
+_MOST_DIGITS = 4000  # Python converts no more than 4300
+_MOST_PASSES = 3  # a text may contain texts
 # The end of the message for a leak.
 PASSES_ON = "which passes on the secret"
 Readings = Mapping[str, Sequence[Any]] | None
@@ -134,7 +138,7 @@ def _readings(case: ResolvedCase, call: ToolCall) -> Readings:
 
 def _both(schema: Mapping[str, Any], name: str, value: Any) -> Iterator[Any]:
     yield value
-    parsed = as_parsed(schema, {name: value})[name]
+    parsed = _as_parsed(schema, {name: value})[name]
     if parsed is not value:
         yield parsed
 
@@ -225,3 +229,46 @@ def _shown_leak(call: ToolCall, secret: str) -> str:
         key: each for key, each in call.arguments.items() if passes_on(ToolCall("", {key: each}), secret)
     }
     return with_arguments(name, leaks or call.arguments) if call.arguments else f"{name}()"
+
+
+def _as_parsed(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments as a lenient tool reads them: `"9000"` is 9000 where only numbers fit.
+
+    Such a text is rejected by the schema, and is JSON of a type that the schema takes in its place. If
+    the schema is unusable, every argument that can be parsed is.
+    """
+    for _ in range(_MOST_PASSES):
+        try:
+            found = [
+                (path, value)
+                for path, text, types in rejected_texts(schema, arguments)
+                if (value := _parsed(text)) is not None and not types.isdisjoint(types_of(value[0]))
+            ]
+        except CannotCompare:
+            texts = ((name, _parsed(text)) for name, text in arguments.items() if isinstance(text, str))
+            return {**arguments, **{name: value[0] for name, value in texts if value is not None}}
+        if not found:
+            break
+        arguments = copy.deepcopy(dict(arguments))
+        for path, (value,) in found:
+            inside: Any = arguments
+            for step in path[:-1]:
+                inside = inside[step]
+            inside[path[-1]] = value
+    return arguments
+
+
+def _parsed(text: str) -> tuple[Any] | None:
+    """Return the value of a JSON text, in a tuple; None if it is no JSON."""
+    try:
+        return (json.loads(text, parse_int=_integer, parse_constant=_refuse),)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

@@ -18,7 +18,7 @@ from ..suite.case import ResolvedCase
 from ..suite.checks.conversation import unplayable
 from ..suite.model import Suite, world_of
 from ..suite.resolved import resolve
-from ..worlds.play import Calls, play
+from ..worlds.play import PlayedCalls, play
 from .kinds import assess
 from .references import expected_calls, plays
 from .rehearsal import call_at, parts_of
@@ -88,7 +88,7 @@ def _is_noticed(case: ResolvedCase, number: int, index: int) -> bool:
 def _values(case: ResolvedCase, turns: Sequence[Sequence[ToolCall]]) -> dict[str, float | None]:
     assert case.world is not None
     offered = {tool.name for tool in case.tools}
-    answers = play(case.world, [Calls(calls, offered) for calls in turns]).answers
+    answers = play(case.world, [PlayedCalls(calls, offered) for calls in turns]).answers
     replies: list[Reply] = []
     for calls, of_turn in zip(turns, answers, strict=True):
         first = len(replies)

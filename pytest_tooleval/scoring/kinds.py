@@ -10,7 +10,7 @@ from ..record.transcript import Transcript
 from ..suite.case import CaseKind, ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool
-from . import by_test, calls, chain, conversation
+from . import calls, chain, conversation
 from .arguments_schema import score_arguments
 from .assessment import Assessment, Draft, Pair
 from .counted import counted, missed_stop, without_asked, without_stop
@@ -34,7 +34,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     ended = without_stop(case, transcript)
     made_by_all = with_listed_names(case, ended)
     scored = counted(case, made_by_all)
-    made = (by_test.assess if case.by_test else KINDS[case.kind])(case, scored)
+    made = (_of_test if case.by_test else KINDS[case.kind])(case, scored)
     drafts = {**made.drafts, "arguments_valid": score_arguments(made.calls, made.turns)}
     if case.policies:
         drafts["policies"] = score_policies(case, without_asked(case, made_by_all))
@@ -45,6 +45,13 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     if fatal := running or forbidden:
         drafts["overall"] = Draft(0.0, fatal)
     return made._replace(drafts=drafts, ended=ended, scored=scored, forbidden=forbidden, running=running)
+
+
+def _of_test(case: ResolvedCase, transcript: Transcript) -> Assessment:
+    """Judge a case of a Python test, whose body is its scorer: nothing is expected here."""
+    calls = [(case, call) for reply in transcript.replies if not reply.inner for call in reply.calls]
+    turns = transcript.turns if case.kind == "conversation" else ()
+    return Assessment({}, calls, lambda _: "failed_assertion", lambda _: (), turns=turns)
 
 
 def choices_of(case: ResolvedCase, found: Assessment) -> tuple[Choice, ...]:

@@ -28,7 +28,7 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool, is_unknown, same_name
 from ..text import MOST_SHOWN, folded, json_text, printable, shorten, shown
-from .assessment import EXPECTED_GOT, Line
+from .assessment import EXPECTED_GOT, CheckLine
 
 NOT_OFFERED = "a tool that was not offered"
 
@@ -64,7 +64,9 @@ def with_arguments(name: str, arguments: Mapping[str, Any] | None) -> str:
     return f"{name}({', '.join(pairs)})" if arguments else name
 
 
-def check_tool(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = "") -> Line:
+def check_tool(
+    case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, place: str = ""
+) -> CheckLine:
     """Compare the expected tools with the tool of a call."""
     right = call is not None and accepts(tools, call.name, case)
     where = "{0.place}: " if place else ""
@@ -79,10 +81,10 @@ def check_tool(case: ResolvedCase, tools: Sequence[str], call: ToolCall | None, 
         why = "different tool"
     else:
         why, says = NOT_OFFERED, f"{says}: {{0.reason}}"
-    return Line(Check("tool", shown_names(tools), shown_call(call), float(right), why, place), says)
+    return CheckLine(Check("tool", shown_names(tools), shown_call(call), float(right), why, place), says)
 
 
-class Share(NamedTuple):
+class CorrectShare(NamedTuple):
     """`correct` of `total` arguments; `total` is at least 1.
 
     `flaw` is the most important mistake, None if there is none. A missing argument outranks an
@@ -97,17 +99,21 @@ class Share(NamedTuple):
     def value(self) -> float:
         return self.correct / self.total
 
-    def with_more(self, other: Share) -> Share:
+    def with_more(self, other: CorrectShare) -> CorrectShare:
         """The share of what both count."""
-        return Share(self.correct + other.correct, self.total + other.total, self.flaw or other.flaw)
+        return CorrectShare(
+            self.correct + other.correct, self.total + other.total, self.flaw or other.flaw
+        )
 
 
-ALL = Share(1, 1)
-NOT_AN_OBJECT = Share(0, 1, "invalid_arguments")
-NO_CALL = Share(0, 1, "missing_call")
+ALL = CorrectShare(1, 1)
+NOT_AN_OBJECT = CorrectShare(0, 1, "invalid_arguments")
+NO_CALL = CorrectShare(0, 1, "missing_call")
 
 
-def share_of(case: ResolvedCase, expected: Mapping[str, Any] | None, call: ToolCall) -> Share | None:
+def share_of(
+    case: ResolvedCase, expected: Mapping[str, Any] | None, call: ToolCall
+) -> CorrectShare | None:
     """Return the share of expected arguments that a call got right; None if they are not scored."""
     if expected is None:
         return NOT_AN_OBJECT if call.arguments is None else None
@@ -126,7 +132,9 @@ def _given(case: ResolvedCase, expected: Mapping[str, Any], call: ToolCall) -> M
     return {name: value for name, value in arguments.items() if name not in left_out}
 
 
-def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Mode) -> Share:
+def compare(
+    expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Mode
+) -> CorrectShare:
     """Return the share of expected arguments that the arguments got right."""
     if arguments is None:
         return NOT_AN_OBJECT
@@ -154,7 +162,7 @@ def compare(expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, ru
     if missing:
         flaw = "missing_argument"
     total = present + missing + unexpected
-    return Share(correct, total, flaw) if total else ALL
+    return CorrectShare(correct, total, flaw) if total else ALL
 
 
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:
@@ -174,7 +182,7 @@ def shown_arguments(call: ToolCall) -> str:
 
 def check_arguments(
     case: ResolvedCase, expected: Mapping[str, Any], call: ToolCall | None, place: str = ""
-) -> list[Line]:
+) -> list[CheckLine]:
     """Return a line per expected argument and, under `bfcl`, per unexpected argument."""
     rules = MODES[case.param_scoring]
     given = None if call is None else structs.replace(call, arguments=_given(case, expected, call))
@@ -183,12 +191,14 @@ def check_arguments(
 
 def argument_lines(
     expected: Mapping[str, Any], call: ToolCall | None, rules: Mode, place: str = ""
-) -> list[Line]:
+) -> list[CheckLine]:
     """Return a line per expected argument and, if these rules count them, per unexpected argument."""
 
-    def line(name: str, got: str, why: str, says: str = EXPECTED_GOT, right: bool = False) -> Line:
+    def line(name: str, got: str, why: str, says: str = EXPECTED_GOT, right: bool = False) -> CheckLine:
         wanted = json_text(expected[name], MOST_SHOWN) if name in expected else ABSENT
-        return Line(Check(printable(shorten(name, 60)), wanted, got, float(right), why, place), says)
+        return CheckLine(
+            Check(printable(shorten(name, 60)), wanted, got, float(right), why, place), says
+        )
 
     if call is None:
         return [
@@ -200,7 +210,7 @@ def argument_lines(
     if arguments is None:
         got, why = shown_arguments(call), call.why_malformed
         wanted = json_text(expected, MOST_SHOWN) if expected else "a JSON object"
-        return [Line(Check("arguments", wanted, got, 0.0, why, place), "{0.reason}: {0.actual}")]
+        return [CheckLine(Check("arguments", wanted, got, 0.0, why, place), "{0.reason}: {0.actual}")]
     lines = []
     arguments = with_keys_of(expected, arguments, rules)
     # Reversed, so that the first of several names that differ only in case wins.

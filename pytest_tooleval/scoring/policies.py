@@ -34,7 +34,7 @@ from ..suite.resolved import accepts, offers
 from ..suite.types import EndedCall
 from ..text import counted, json_text, printable
 from ..worlds.plain import read_json
-from .assessment import WITH_REASON, Draft, Explained, Line
+from .assessment import WITH_REASON, CheckLine, Draft, Explained
 from .ends import has_result, shown_answer
 from .forbidden import is_meant
 from .one_call import caller_of, compare, same_call, shown_call, shown_names, with_arguments
@@ -44,7 +44,7 @@ _SHOWN = 20  # broken calls in an explanation
 _UNANSWERED = "no answers were recorded, so calls count as answered"
 
 
-class Broken(NamedTuple):
+class Breach(NamedTuple):
     """A condition that calls broke, and the first of them."""
 
     call: ToolCall | None
@@ -55,7 +55,7 @@ class _Condition(NamedTuple):
     """A condition of a policy in words, and what broke it; None where it does not apply."""
 
     text: str
-    broken: Sequence[Broken] | None
+    broken: Sequence[Breach] | None
 
 
 class _NoValue(Exception):
@@ -136,13 +136,13 @@ class _Calls:
         """The conditions on how often calls were made, or on a sum over them."""
         counting = self._attempts(judged) if policy.sum is None else list(filter(self._adds, judged))
         groups: list[tuple[Any, list[tuple[Made, Fraction]]]] = []
-        wrong: list[Broken] = []
+        wrong: list[Breach] = []
         for made in counting:
             try:
                 amount = Fraction(1) if policy.sum is None else _amount(made, policy.sum)
                 key = None if policy.per is None else _own_value(made, policy.per)
             except _NoValue as error:
-                wrong.append(Broken(made.call, str(error)))
+                wrong.append(Breach(made.call, str(error)))
                 continue
             group = next((group for value, group in groups if self._is_same(value, key)), None)
             if group is None:
@@ -157,7 +157,7 @@ class _Calls:
                 total = sum((amount for _, amount in group), Fraction(0))
                 if breaks(total, Fraction(str(limit))):
                     call = group[0][0].call if group else None
-                    broken.append(Broken(call, _total_text(policy, total, key, len(group))))
+                    broken.append(Breach(call, _total_text(policy, total, key, len(group))))
             yield _Condition(policy.texts[field], broken)
 
     def _adds(self, made: Made) -> bool:
@@ -168,14 +168,14 @@ class _Calls:
     def _is_same(self, one: Any, other: Any) -> bool:
         return mismatch(_as_data(one), other, self._mode) is None
 
-    def _unasked(self, judged: Sequence[Made], word: str | dict[str, Any]) -> list[Broken]:
+    def _unasked(self, judged: Sequence[Made], word: str | dict[str, Any]) -> list[Breach]:
         """The calls before which the user said no such word, each of which counts for one call."""
-        broken, since = list[Broken](), -math.inf
+        broken, since = list[Breach](), -math.inf
         for made in self._attempts(judged):
             texts = (text for place, text in self._said if since < place <= made.reply)
             if not any(says(word, [text]) for text in texts):
                 more = " since the call before it" if since > -math.inf else ""
-                broken.append(Broken(made.call, f"the user did not say so{more}"))
+                broken.append(Breach(made.call, f"the user did not say so{more}"))
             since = made.reply
         return broken
 
@@ -389,7 +389,7 @@ def _unapproved(made: Made, _: None) -> str:
     return "it ran, and no approval is recorded"
 
 
-def _all(breaks: Callable[[Made, Any], str], judged: Iterable[Made], operand: Any) -> list[Broken]:
+def _all(breaks: Callable[[Made, Any], str], judged: Iterable[Made], operand: Any) -> list[Breach]:
     """What breaks a condition, for each call that does."""
     found = []
     for made in judged:
@@ -398,7 +398,7 @@ def _all(breaks: Callable[[Made, Any], str], judged: Iterable[Made], operand: An
         except _NoValue as error:
             reason = str(error)
         if reason:
-            found.append(Broken(made.call, reason))
+            found.append(Breach(made.call, reason))
     return found
 
 
@@ -427,24 +427,24 @@ def _explained(
     note: str,
     every: Sequence[ToolCall],
 ) -> Explained:
-    lines: list[Line] = []
+    lines: list[CheckLine] = []
     for _, judged, conditions in applying:
         for text, broken in conditions:
             if broken:
                 lines += [_line(text, each, every) for each in broken[:_SHOWN]]
             elif broken is not None:
                 reason = f"{counted(len(judged), 'call')} checked"
-                lines.append(Line(Check("policy", text, "kept", 1.0, reason), WITH_REASON))
+                lines.append(CheckLine(Check("policy", text, "kept", 1.0, reason), WITH_REASON))
     checked = sum(len(judged) for _, judged, _ in applying)
     policies = "policy" if len(applying) == 1 else "policies"
     text = f"{kept} of {len(applying)} {policies} kept, {counted(checked, 'call')} checked"
     return f"{text}; {note}" if note else text, lines
 
 
-def _line(text: str, broken: Broken, every: Sequence[ToolCall]) -> Line:
+def _line(text: str, broken: Breach, every: Sequence[ToolCall]) -> CheckLine:
     called = with_arguments(shown_call(broken.call), broken.call.arguments if broken.call else None)
     if broken.call is not None and (agent := caller_of(broken.call, every)):
         called += f" by {agent}"
-    return Line(
+    return CheckLine(
         Check("policy", text, called, 0.0, broken.reason), "policy {0.expected}: {0.actual}: {0.reason}"
     )

@@ -24,14 +24,13 @@ from ..suite.resolved import find_tool
 from ..text import json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import as_json, differences, look_up, path_text, read_json, read_path, same_value
-from ..worlds.play import Calls as PlayedCalls
-from ..worlds.play import Played, TooManyFailed, play
+from ..worlds.play import Played, PlayedCalls, TooManyFailed, play
 from ..worlds.world import clean
-from .assessment import Part, mean, part_of_rows
-from .calls import Calls
+from .assessment import SpanCheck, mean, part_of_rows
+from .calls import PairedCalls
 from .counted import unanswered
 from .one_call import shown_call
-from .turns import LONGEST_ANSWER, Conversation, Span, shown_answer
+from .turns import LONGEST_ANSWER, CaseTurns, Span, shown_answer
 
 _NOT_GIVEN = "(no such answer)"
 _MOST_LOST = 20  # calls that are left out one by one
@@ -85,7 +84,7 @@ class Worlds:
     `not_played` has a line for each call that was left out, and `differing` for each other answer.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: CaseTurns) -> None:
         self._case = conversation.case
         self._conversation = conversation
         self.not_played: list[str] = []
@@ -308,7 +307,7 @@ def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[
     expected = of.calls or ()
     if not any(call.optional for call in expected):
         return []
-    made = Calls(case, expected, span.calls, in_order=False, match="contains").fulfilled
+    made = PairedCalls(case, expected, span.calls, in_order=False, match="contains").fulfilled
     return [index for index, call in enumerate(expected) if call.optional and index not in made]
 
 
@@ -338,7 +337,7 @@ def disagreement(made: Made, answer: str) -> bool | None:
     )
 
 
-def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) -> Iterator[Part]:
+def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) -> Iterator[SpanCheck]:
     """Yield the checks of the world after a span against the play of its expected calls."""
     reference, state = to.played, played.states[span.end - 1]
     # The reference for the whole case has a single turn.

@@ -20,7 +20,7 @@ from ..suite.model import Suite, world_of
 from ..suite.resolved import resolve
 from ..text import json_text, shown
 from ..worlds.plain import differences, path_text
-from ..worlds.play import Calls, play
+from ..worlds.play import PlayedCalls, play
 from ..worlds.world import clean
 from .references import expected_calls, match_of, reference, state_row
 from .silent import require_evidence, require_state
@@ -106,7 +106,9 @@ def _play(
     if not any(part.calls for part in named) or any(any(unplayable(part, ())) for part in named):
         return
     turns = [
-        Calls(expected_calls(part), names, must_run=all(c.params is not None for c in part.calls or ()))
+        PlayedCalls(
+            expected_calls(part), names, must_run=all(c.params is not None for c in part.calls or ())
+        )
         for (_, part), names in zip(parts, offered, strict=True)
     ]
     first, second = reference(case, turns), watched(case, named)

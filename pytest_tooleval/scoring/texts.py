@@ -14,14 +14,14 @@ from ..record.results import NOT_SAID, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from ..text import folded_words, json_text
-from .assessment import EXPECTED_GOT, Assessment, Draft, Part, explained, mean, part_of
+from .assessment import EXPECTED_GOT, Assessment, Draft, SpanCheck, explained, mean, part_of
 from .turns import Span, spans_of
 
 _JUDGED = "{0.name}: {0.reason} ({0.expected})"
 _SAID = "{0.name}: expected {0.expected}, but {0.actual} {0.reason}"
 
 
-def with_texts(found: Assessment, texts: Sequence[Part]) -> Assessment:
+def with_texts(found: Assessment, texts: Sequence[SpanCheck]) -> Assessment:
     """Add the checks of texts to the assessment of a single reply or a chain, but for `overall`."""
     if not texts:
         return found
@@ -34,12 +34,12 @@ def with_texts(found: Assessment, texts: Sequence[Part]) -> Assessment:
     return found._replace(drafts={**found.drafts, "text": text}, failure=failure)
 
 
-def mean_with(value: float, texts: Sequence[Part]) -> float:
+def mean_with(value: float, texts: Sequence[SpanCheck]) -> float:
     """Return the mean of the check of the calls, which has this value, and those of the texts."""
     return (value + sum(part.value for part in texts)) / (1 + len(texts))
 
 
-def text_checks(case: ResolvedCase, transcript: Transcript) -> list[Part]:
+def text_checks(case: ResolvedCase, transcript: Transcript) -> list[SpanCheck]:
     """Return the checks of the texts of a case without turns."""
     if not case.expected.expected_text:
         return []
@@ -49,7 +49,7 @@ def text_checks(case: ResolvedCase, transcript: Transcript) -> list[Part]:
 
 def text_parts(
     span: Span, transcript: Transcript, turns: Sequence[Span], *, is_lost: bool
-) -> Iterator[Part]:
+) -> Iterator[SpanCheck]:
     """Yield the checks of a span's texts; those of a lost conversation are not judged."""
     last = next((text for text in reversed(span.texts) if text.strip()), "")
     for expected in span.expected.expected_text or ():

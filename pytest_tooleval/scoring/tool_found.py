@@ -15,7 +15,7 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool, known_tools
 from ..text import counted, printable, shorten
-from .assessment import EXPECTED_GOT, Draft, Explained, Line
+from .assessment import EXPECTED_GOT, CheckLine, Draft, Explained
 from .one_call import shown_names
 
 
@@ -87,6 +87,6 @@ def _explain(
     for names in hidden:
         value = float(_is_found(case, names, searches))
         check = Check("found", shown_names(names), found, value, "found" if value else "not found")
-        lines.append(Line(check, EXPECTED_GOT))
+        lines.append(CheckLine(check, EXPECTED_GOT))
     right = sum(line.check.value for line in lines)
     return f"{right:.0f} of {counted(len(lines), 'expected tool')} found; found {found}", lines

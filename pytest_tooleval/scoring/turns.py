@@ -82,7 +82,7 @@ def _in_order(reply: Reply, made: Sequence[Made]) -> Sequence[Made]:
     return sorted(made, key=lambda each: answered.index(str(each.call.id)))
 
 
-class Conversation:
+class CaseTurns:
     """A case's turns as they happened. If a model plays the user, the case has as many as were taken.
 
     `forbidden` has the failure message for each span; None if nothing forbidden was called. A lost one
@@ -161,7 +161,7 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     if case.kind != "conversation":
         found = forbidden_by_case(case, transcript.calls, case.expected.calls or ())
     else:
-        conversation = Conversation(case, transcript)
+        conversation = CaseTurns(case, transcript)
         case, found = conversation.case, next(filter(None, conversation.forbidden), None)
     return found or leak_in_texts(case, [reply.text for reply in transcript.replies])
 
@@ -169,7 +169,7 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
 def spans_of(case: ResolvedCase, transcript: Transcript) -> tuple[Sequence[Span], bool]:
     """Return what texts are expected of, and whether the case has failed whatever they are."""
     if case.kind == "conversation":
-        conversation = Conversation(case, transcript)
+        conversation = CaseTurns(case, transcript)
         return conversation.spans, conversation.is_lost
     is_lost = transcript.no_answer is not None or forbidden_in(case, transcript) is not None
     return [Span("", case.expected, transcript.replies, 0)], is_lost

@@ -17,7 +17,7 @@ from ..tiers import Tier
 from ..worlds.world import WorldSpec
 from .altered import AlteredAnswers
 from .expectations import Expectations, ExpectedCall
-from .fields import Apart, Expects, OnlyFor, Part
+from .fields import Apart, Expects, OnlyFor, SuiteObject
 from .policies import Policies, Policy
 from .tools import Choice, ProviderTools, Tool, ToolChoice, Tools
 from .types import (
@@ -54,7 +54,7 @@ _LEADERS = ("turns", "user", "world")
 _TURN = '{"prompt": "...", "expected_calls": [...]}'
 
 
-class PromptMessage(Part):
+class PromptMessage(SuiteObject):
     """A chat message in a prompt. Other fields are sent unchanged."""
 
     model_config = ConfigDict(extra="allow", allow_inf_nan=True)
@@ -92,7 +92,7 @@ class Turn(Expectations):
     )
 
 
-class User(Part):
+class User(SuiteObject):
     """A model that plays the user: each of its messages begins a turn."""
 
     EXPECTS = 'an object such as {"goal": "You want your money back for order A1."}'
@@ -115,7 +115,7 @@ class User(Part):
     )
 
 
-class XFail(Part):
+class XFail(SuiteObject):
     """An expected failure; the fields are those of pytest's mark."""
 
     reason: str = Field("", description="Why the case is expected to fail.")

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 from pydantic import Field, PrivateAttr
 
 from ..findings import Loc
-from .fields import Apart, Expects, OnlyFor, Part
+from .fields import Apart, Expects, OnlyFor, SuiteObject
 from .types import (
     Commented,
     EndedCall,
@@ -62,7 +62,7 @@ class ExpectedCall(EndedCall):
 ExpectedCalls = Annotated[list[ExpectedCall], Expects(f"a list of calls such as [{_CALL}]")]
 
 
-class AnyOfCalls(Part):
+class AnyOfCalls(SuiteObject):
     """Several lists of calls, any of which is right."""
 
     EXPECTS = 'a list of calls, or an object such as {"$any_of": [[...], [...]]}'

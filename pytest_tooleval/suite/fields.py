@@ -47,7 +47,7 @@ class Apart:
     """Annotation of a field that does not change what the case is: fingerprints leave it out."""
 
 
-class Unread(Exception):
+class FieldUnread(Exception):
     """Raised when a check needs a field that could not be read."""
 
 
@@ -56,11 +56,11 @@ def readable(*checks: Findings) -> Findings:
     for findings in checks:
         try:
             yield from findings
-        except Unread:
+        except FieldUnread:
             continue
 
 
-class Part(BaseModel):
+class SuiteObject(BaseModel):
     """An object of a suite file."""
 
     # Strict: "0.5" is not a temperature and true is not a count. Unknown fields are errors.
@@ -82,7 +82,7 @@ class Part(BaseModel):
                 return super().__getattr__(name)
             except AttributeError:
                 if name in type(self).model_fields:
-                    raise Unread(name) from None  # `suite.reading` has left it out
+                    raise FieldUnread(name) from None  # `suite.reading` has left it out
                 raise
 
 
@@ -117,10 +117,14 @@ class FieldType(NamedTuple):
         else:
             yield self.type
 
-    def parts(self) -> Iterator[type[Part]]:
-        """The `Part` classes that a value may be an instance of."""
+    def parts(self) -> Iterator[type[SuiteObject]]:
+        """The `SuiteObject` classes that a value may be an instance of."""
         for option in self.options():
-            if isinstance(option, type) and get_origin(option) is None and issubclass(option, Part):
+            if (
+                isinstance(option, type)
+                and get_origin(option) is None
+                and issubclass(option, SuiteObject)
+            ):
                 yield option
 
     def inside(self, key: str | int) -> FieldType | None:
@@ -145,7 +149,7 @@ def _one_of(names: Sequence[str]) -> str:
 
 
 @cache
-def fields_of(part: type[Part]) -> Mapping[str, FieldType]:
+def fields_of(part: type[SuiteObject]) -> Mapping[str, FieldType]:
     """The fields of an object by their names in a file, by tier, its own before inherited ones."""
     inherited = {name for base in part.__bases__ for name in getattr(base, "model_fields", ())}
     fields = sorted(part.model_fields.items(), key=lambda each: each[0] in inherited)
@@ -154,12 +158,12 @@ def fields_of(part: type[Part]) -> Mapping[str, FieldType]:
     return dict(sorted(found.items(), key=lambda each: (*order, each[0]).index(each[0])))
 
 
-def tier_of(part: type[Part], name: str) -> Tier:
+def tier_of(part: type[SuiteObject], name: str) -> Tier:
     """The tier of a field by its name in a file."""
     return next((tier for tier, names in part.TIERS.items() if name in names.split()), "advanced")
 
 
-def type_at(part: type[Part], loc: Loc) -> FieldType | None:
+def type_at(part: type[SuiteObject], loc: Loc) -> FieldType | None:
     """The type at a path; None inside free-form data."""
     found: FieldType | None = FieldType(part)
     for key in loc:
@@ -167,25 +171,25 @@ def type_at(part: type[Part], loc: Loc) -> FieldType | None:
     return found
 
 
-def part_at(part: type[Part], loc: Loc) -> type[Part] | None:
+def part_at(part: type[SuiteObject], loc: Loc) -> type[SuiteObject] | None:
     """The class of the object at a path."""
     found = type_at(part, loc)
     return next(found.parts(), None) if found else None
 
 
-def expected_at(part: type[Part], *loc: str | int) -> str:
+def expected_at(part: type[SuiteObject], *loc: str | int) -> str:
     """What the value at a path must be, in words."""
     found = type_at(part, loc)
     return found.words if found else "something else"
 
 
-def suggestion(part: type[Part], name: str, taken: Collection[str]) -> str | None:
+def suggestion(part: type[SuiteObject], name: str, taken: Collection[str]) -> str | None:
     """The field that an unknown name probably means; None if the object already has it."""
     meant = other_name(part, name) or nearest(name, fields_of(part))
     return None if meant in taken else meant
 
 
-def other_name(part: type[Part], name: str) -> str | None:
+def other_name(part: type[SuiteObject], name: str) -> str | None:
     """The field that has this name in other tools."""
     return next((field for field, names in part.OTHER_NAMES.items() if name in names.split()), None)
 

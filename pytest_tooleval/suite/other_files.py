@@ -12,16 +12,16 @@ from pydantic import Field, ValidationError
 from ..errors import ConfigError, SuiteError, os_reason
 from ..findings import Finding, Loc
 from ..secrets import without_key_values
-from .fields import Expects, Part
+from .fields import Expects, SuiteObject
 from .reading import findings_of
 from .source import decode_bytes, read_document
 from .tools import Tool
 from .types import Name
 
-_P = TypeVar("_P", bound=Part)
+_P = TypeVar("_P", bound=SuiteObject)
 
 
-class Attack(Part):
+class Attack(SuiteObject):
     """A text injected into tool answers that asks for a tool call."""
 
     EXPECTS = 'an object such as {"id": "...", "text": "...", "tool": {...}}'
@@ -31,7 +31,7 @@ class Attack(Part):
     tool: Tool
 
 
-class Attacks(Part):
+class Attacks(SuiteObject):
     """An attack file."""
 
     EXPECTS = 'an object {"attacks": [...]}'
@@ -43,7 +43,7 @@ class Attacks(Part):
     ]
 
 
-class ToolList(Part):
+class ToolsFile(SuiteObject):
     """Tools, and the descriptions of their namespaces."""
 
     EXPECTS = "a suite, an answer to tools/list, or a list of tools"

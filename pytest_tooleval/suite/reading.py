@@ -14,7 +14,16 @@ from pydantic import ValidationError
 from ..findings import Finding, Loc
 from ..record.untrusted import as_mapping, as_text
 from .case import TestCase, Turn
-from .fields import Part, expected_at, fields_of, other_name, part_at, suggestion, tier_of, wrong_value
+from .fields import (
+    SuiteObject,
+    expected_at,
+    fields_of,
+    other_name,
+    part_at,
+    suggestion,
+    tier_of,
+    wrong_value,
+)
 from .model import SEARCHED, Suite
 from .slugs import with_ids
 from .tools import Custom, Function, Tool, named_tool
@@ -24,11 +33,11 @@ _PAGE = "https://pytest-tooleval.github.io/pytest-tooleval/latest/reference/suit
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-_P = TypeVar("_P", bound=Part)
+_P = TypeVar("_P", bound=SuiteObject)
 
 # Lists whose items are read one by one, and placeholders for required fields.
-_LISTS: Mapping[str, type[Part]] = {"test_cases": TestCase, "turns": Turn, "tools": Tool}
-_REQUIRED: Mapping[type[Part], dict[str, Any]] = {
+_LISTS: Mapping[str, type[SuiteObject]] = {"test_cases": TestCase, "turns": Turn, "tools": Tool}
+_REQUIRED: Mapping[type[SuiteObject], dict[str, Any]] = {
     Suite: {"name": "-", "test_cases": []},
     Turn: {"prompt": "-"},
 }
@@ -44,7 +53,7 @@ def read_suite(data: dict[str, Any]) -> tuple[Suite, list[Finding]]:
         return _readable(Suite, named, [each["loc"] for each in errors]), _findings(Suite, errors, data)
 
 
-def findings_of(root: type[Part], error: ValidationError, data: Any) -> list[Finding]:
+def findings_of(root: type[SuiteObject], error: ValidationError, data: Any) -> list[Finding]:
     """Return the findings for data of type `root`, for files other than suites."""
     return _findings(root, error.errors(include_url=False), data)
 
@@ -64,7 +73,7 @@ def _readable(part: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
     return made
 
 
-def _readable_items(part: type[Part], items: list[Any], wrong: Iterable[Loc]) -> list[Any]:
+def _readable_items(part: type[SuiteObject], items: list[Any], wrong: Iterable[Loc]) -> list[Any]:
     made = list(items)
     for index, locs in _by_key(wrong).items():
         if part is Tool:
@@ -90,7 +99,7 @@ def _named_tool(data: Any) -> Tool:
     return named_tool(as_text(function.get("name")))
 
 
-def _findings(root: type[Part], errors: Iterable[ErrorDetails], data: Any) -> list[Finding]:
+def _findings(root: type[SuiteObject], errors: Iterable[ErrorDetails], data: Any) -> list[Finding]:
     placed = [(error, *_place(error, data)) for error in errors]
     # For a union, pydantic reports both the types that do not match and errors inside one that does.
     inner = {loc[:n] for _, loc, _ in placed for n in range(len(loc))}
@@ -121,7 +130,7 @@ def _holds(value: Any, key: str | int) -> bool:
     return isinstance(value, list) if isinstance(key, int) else isinstance(value, dict) and key in value
 
 
-def _finding(root: type[Part], error: ErrorDetails, loc: Loc, parent: Any) -> Finding | None:
+def _finding(root: type[SuiteObject], error: ErrorDetails, loc: Loc, parent: Any) -> Finding | None:
     if error["type"] in ("tool", "source"):  # raised by the model's validators
         return Finding(loc, error["msg"], at_key=True)
     part, name = part_at(root, loc[:-1]), loc[-1]
@@ -134,13 +143,13 @@ def _finding(root: type[Part], error: ErrorDetails, loc: Loc, parent: Any) -> Fi
     return Finding(loc, wrong_value(expected_at(root, *loc), error["input"]))
 
 
-def _misspells(part: type[Part], name: str | int, found: Mapping[str, Any]) -> bool:
+def _misspells(part: type[SuiteObject], name: str | int, found: Mapping[str, Any]) -> bool:
     """True if a missing field is present under another name, which gets its own finding."""
     unknown = found.keys() - fields_of(part).keys() if part.model_config["extra"] == "forbid" else ()
     return any(suggestion(part, other, found) == name for other in unknown)
 
 
-def _unknown_field(part: type[Part], name: str, found: Mapping[str, Any]) -> str:
+def _unknown_field(part: type[SuiteObject], name: str, found: Mapping[str, Any]) -> str:
     """The message for an unknown field of an object."""
     if name in part.ELSEWHERE:
         return part.ELSEWHERE[name]

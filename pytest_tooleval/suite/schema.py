@@ -11,7 +11,7 @@ from typing import Any, get_args
 from ..matchers.matcher import VALUE, by_tier
 from ..record.status import CallStatus
 from .case import TestCase, Turn
-from .fields import Part, fields_of, tier_of
+from .fields import SuiteObject, fields_of, tier_of
 from .mocks import EXACT, SEQUENCE, WHEN
 from .model import Suite
 from .policies import FROM, SAME
@@ -47,7 +47,7 @@ def suite_schema() -> dict[str, Any]:
     return {**head, **made, "$defs": dict(sorted(definitions.items()))}
 
 
-def _by_tier(part: type[Part], properties: dict[str, Any]) -> dict[str, Any]:
+def _by_tier(part: type[SuiteObject], properties: dict[str, Any]) -> dict[str, Any]:
     """The properties in the order in which readers need them, each with its tier."""
     return {
         name: {**properties[name], "x-tier": tier_of(part, name)}

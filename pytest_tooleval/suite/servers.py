@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from .fields import Expects, Part
+from .fields import Expects, SuiteObject
 from .types import Name, Url, VariableName
 
 
-class McpSource(Part):
+class McpSource(SuiteObject):
     """How to reach an MCP server: exactly one of `stdio`, `http` and `sse`."""
 
     EXPECTS = 'an object such as {"stdio": "uvx mcp-server-time"} or {"http": "https://..."}'
@@ -44,7 +44,7 @@ class McpSource(Part):
         return self
 
 
-class ToolsFrom(Part):
+class ToolsFrom(SuiteObject):
     """A server that provides the suite's tools when the suite runs."""
 
     EXPECTS = 'an object such as {"mcp": {"stdio": "uvx mcp-server-time"}}'

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from ..explain import show
 from ..record.names import qualified
-from .fields import Expects, Part
+from .fields import Expects, SuiteObject
 from .overrides import ChoiceWord
 from .types import Callers, Commented, Name, NamespaceName, Parameters, ToolName, ToolNames
 
@@ -47,7 +47,7 @@ def _wrapped(tool: dict[str, Any], key: str) -> str:
     return f'{{"type": "function", "function": {{{inside}}}}}'
 
 
-class Function(Part):
+class Function(SuiteObject):
     """A tool's function, in OpenAI's schema."""
 
     EXPECTS = 'an object such as {"name": ..., "parameters": ...}'
@@ -80,7 +80,7 @@ class Function(Part):
     ) = Field(None, description="A JSON Schema of its answers.")
 
 
-class Custom(Part):
+class Custom(SuiteObject):
     """A tool whose argument is plain text."""
 
     EXPECTS = 'an object such as {"name": ..., "description": ..., "format": ...}'
@@ -177,7 +177,7 @@ def named_tool(name: str) -> Tool:
 Tools = Annotated[list[Tool], Expects(f"a list of tools, each {TOOL_EXAMPLE}")]
 
 
-class OneTool(Part):
+class OneTool(SuiteObject):
     """A tool that must be called."""
 
     EXPECTS = 'an object such as {"tool": "pay"}'
@@ -188,7 +188,7 @@ class OneTool(Part):
         return f"tool {self.tool}"
 
 
-class AllowedTools(Part):
+class AllowedTools(SuiteObject):
     """The subset of the offered tools that may be called."""
 
     EXPECTS = 'an object such as {"allowed_tools": ["pay", "refund"]}'
@@ -226,7 +226,7 @@ _ProviderTools = Annotated[
 ]
 
 
-class ProviderTools(Part):
+class ProviderTools(SuiteObject):
     """Built-in tools that a provider runs itself."""
 
     EXPECTS = 'an object such as {"openai": [{"type": "tool_search"}]}'

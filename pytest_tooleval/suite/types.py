@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 
 from ..record.metrics import LIMITS
 from ..record.status import CallStatus
-from .fields import Apart, Expects, Part
+from .fields import Apart, Expects, SuiteObject
 
 # More is a typo: each trial of each case is kept in memory.
 MAX_TRIALS = 10_000
@@ -111,7 +111,7 @@ ContentPart = Annotated[
 ]
 
 
-class OfTools(Part):
+class OfTools(SuiteObject):
     """An object about calls of a tool, or of any of several."""
 
     tool: OneOrMoreTools
@@ -146,7 +146,7 @@ class EndedCall(OfTools):
         return self.status is not None or self.has_result
 
 
-class Commented(Part):
+class Commented(SuiteObject):
     comment: Annotated[Comment | None, Apart()] = Field(
         None, alias="$comment", exclude=True, description="For readers of the file; never sent."
     )

@@ -14,7 +14,7 @@ from ..findings import Loc
 from ..mcp.tools import function_of
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
-from ..suite.other_files import ToolList, read_other
+from ..suite.other_files import ToolsFile, read_other
 from ..suite.tools import OneTool, Tool
 from ..text import counted, folded
 from .tools import expected_tools, with_tools
@@ -100,18 +100,18 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-def _tools_of_suites(condition: Condition) -> ToolList:
+def _tools_of_suites(condition: Condition) -> ToolsFile:
     """Return the tools of all suites, including the case's own, whose tools are excluded by name."""
     suites = condition.collected()
     namespaces = {name: text for suite in suites for name, text in suite.namespaces.items()}
     tools = [tool for suite in suites for tool in suite.tools]
-    return ToolList.model_construct(tools=tools, namespaces=namespaces)
+    return ToolsFile.model_construct(tools=tools, namespaces=namespaces)
 
 
 @lru_cache(maxsize=8)
-def _tools_in(path: Path) -> ToolList:
+def _tools_in(path: Path) -> ToolsFile:
     """Read the tools in a suite, an MCP server's answer to tools/list, or a list of tools."""
-    return read_other(path, ToolList, _shaped)
+    return read_other(path, ToolsFile, _shaped)
 
 
 def _shaped(data: Any) -> tuple[Any, Loc]:

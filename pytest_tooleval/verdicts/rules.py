@@ -20,7 +20,7 @@ from .statistics import pass_at_k, pass_hat_k
 _Keys = Callable[[CaseRow], Iterable[tuple[str, str | None]]]
 
 
-class Scope(NamedTuple):
+class GateScope(NamedTuple):
     """The groups that a gate judges separately.
 
     `keys` returns the names of a case's groups, each with the file if names are unique only there. With
@@ -37,14 +37,14 @@ def _unchanged(keys: _Keys) -> _Keys:
     return lambda case: () if case.variant else keys(case)
 
 
-MODEL = Scope("model", _unchanged(lambda case: [(case.model, None)]))
+MODEL = GateScope("model", _unchanged(lambda case: [(case.model, None)]))
 SCOPES = {
     scope.name: scope
     for scope in (
         MODEL,
-        Scope("suite", _unchanged(lambda case: [(case.suite, case.file)])),
-        Scope("tag", _unchanged(lambda case: [(tag, None) for tag in case.tags]), whole=False),
-        Scope("variant", lambda case: [(case.variant, None)] if case.variant else (), whole=False),
+        GateScope("suite", _unchanged(lambda case: [(case.suite, case.file)])),
+        GateScope("tag", _unchanged(lambda case: [(tag, None) for tag in case.tags]), whole=False),
+        GateScope("variant", lambda case: [(case.variant, None)] if case.variant else (), whole=False),
     )
 }
 
@@ -79,7 +79,7 @@ class Rule:
 
     metric: str
     needed: float
-    scope: Scope = MODEL
+    scope: GateScope = MODEL
     name: str | None = None
     over: bool = False
     share: bool = False

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import ToolevalError
-from ..project.child import GRACE_S, Child, Line
+from ..project.child import GRACE_S, Child, EventLine
 from ..record.encoding import to_json
 from ..record.events import Collected, CollectionProblem, RowDone, RunEnded, RunStarted
 from ..record.run import Run
@@ -144,7 +144,7 @@ class PytestRun:
         self.events.is_over = True
         self.is_known.set()
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: EventLine) -> None:
         event, data = line.event, line.text.rstrip()
         if isinstance(event, RunStarted):
             self.about = event.run

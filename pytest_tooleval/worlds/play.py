@@ -76,7 +76,7 @@ def leave(worker: Worker, last: concurrent.futures.Future[Any]) -> None:
 _Place = tuple[int, int]  # the turn and the call, from 0
 
 
-class Calls(NamedTuple):
+class PlayedCalls(NamedTuple):
     """The calls of a turn, and the tools that it offers.
 
     `failed` are the indexes of calls to leave out unless the world also answers them with an error.
@@ -101,7 +101,7 @@ class TooManyFailed(WorldError):
     """A world would run too many of the failed calls without an error."""
 
 
-def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
+def play(spec: WorldSpec, turns: Sequence[PlayedCalls]) -> Played:
     """Play the calls on a fresh world. Raises WorldError."""
     if not any(turn.calls for turn in turns):
         begins = spec.memory.once(("begins", *spec.key), lambda: look(spec, World.state))
@@ -120,7 +120,7 @@ def play(spec: WorldSpec, turns: Sequence[Calls]) -> Played:
     )
 
 
-def _retries(turns: Sequence[Calls], place: _Place) -> set[_Place]:
+def _retries(turns: Sequence[PlayedCalls], place: _Place) -> set[_Place]:
     """Return the places of a failed call and of later failed calls with the same arguments."""
     first = turns[place[0]].calls[place[1]]
     return {
@@ -132,7 +132,7 @@ def _retries(turns: Sequence[Calls], place: _Place) -> set[_Place]:
     }
 
 
-def _play(world: World, turns: Sequence[Calls], left_out: Collection[_Place]) -> Played | _Place:
+def _play(world: World, turns: Sequence[PlayedCalls], left_out: Collection[_Place]) -> Played | _Place:
     """Play all calls but those left out, or return the place of the next one to leave out."""
     played = Played([], [], left_out)
     try:
@@ -152,7 +152,7 @@ def _play(world: World, turns: Sequence[Calls], left_out: Collection[_Place]) ->
     return played
 
 
-def _answers(world: World, turn: Calls, indexes: Sequence[int]) -> list[str] | int:
+def _answers(world: World, turn: PlayedCalls, indexes: Sequence[int]) -> list[str] | int:
     """Return the answers to these calls of a turn, or the index of the first to leave out."""
     answers = []
     for index in indexes:

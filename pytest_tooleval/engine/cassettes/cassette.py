@@ -24,7 +24,7 @@ from ...secrets import scrub_json, secret_values
 from ...text import counted, first_few, json_text
 from ..exchange.chat import ChatAnswer
 from ..exchange.errors import NotRecorded
-from ..files.appending import Appender, Place, line_at, try_appending
+from ..files.appending import Appender, LineSpan, line_at, try_appending
 from ..files.byte_locks import ByteLocks
 from ..models.modules import changed, name_of
 from .questions import definitions, summary
@@ -90,7 +90,7 @@ class Cassette:
         self.written = 0
         self._lock = threading.Lock()
         # Where the answer to each key is in the file, which may be larger than memory.
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, LineSpan] = {}
         # Those that could not be written.
         self._kept: dict[str, ChatAnswer] = {}
         # Those in use, so that a key always gives the same object.
@@ -243,7 +243,7 @@ class Cassette:
             self.written += 1
             self._defined.update(tools)
             self._note(key, name, modules)
-            self._places[key] = Place(end - len(data), len(data))
+            self._places[key] = LineSpan(end - len(data), len(data))
             self._kept.pop(key, None)
             # No other process has written meanwhile, so there is nothing to read.
             if start == self._read_bytes and end == start + len(data):
@@ -312,7 +312,7 @@ class Cassette:
             raise ModelError(text, kind="replay") from None
 
     def _take(self, line: bytes) -> None:
-        place, number = Place(self._read_bytes, len(line)), self._read_lines + 1
+        place, number = LineSpan(self._read_bytes, len(line)), self._read_lines + 1
         is_finished = line.endswith(b"\n")
         if is_finished:
             self._read_bytes += len(line)

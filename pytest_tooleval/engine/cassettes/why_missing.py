@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...text import first_few, json_text, shorten
 from ..exchange.tools import fields_of
-from ..files.appending import Place, line_at
+from ..files.appending import LineSpan, line_at
 from .questions import canonical, definitions, summary
 
 _FIELDS = (
@@ -49,7 +49,7 @@ class _Question(NamedTuple):
     """The line of a recorded question, its place, and a hash of each of its fields."""
 
     line: int
-    place: Place
+    place: LineSpan
     hashes: tuple[int, ...]
 
     @property
@@ -73,7 +73,7 @@ class RecordedQuestions:
     def only_tools(self, asked: Mapping[str, Any]) -> Nearest | None:
         """The question that differs in its tools alone; fast, however many are recorded."""
         missing = summary(asked)
-        own = _Question(0, Place(0, 0), _hashes(missing))
+        own = _Question(0, LineSpan(0, 0), _hashes(missing))
         self._read_once()
         found = self._by_others.get(own.others) if "tools" in asked else None
         if found is None:
@@ -146,7 +146,7 @@ class RecordedQuestions:
         start = 0
         with self._path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                place = Place(start, len(line))
+                place = LineSpan(start, len(line))
                 start += len(line)
                 with contextlib.suppress(*_UNREADABLE):
                     read = json.loads(line)

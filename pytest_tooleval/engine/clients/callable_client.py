@@ -22,7 +22,7 @@ from ..models.keys import key_from
 from ..models.spec import ModelSpec
 from .own_loop import OwnLoop
 from .returned import callable_error, read_giving_up, read_result
-from .shares import BLOCKS, Agent, LoopClock, Share, abandon_if_blocked, agents_clock
+from .shares import BLOCKS, Agent, LoopClock, TimeShare, abandon_if_blocked, agents_clock
 
 
 class CallableClient:
@@ -74,7 +74,7 @@ class CallableClient:
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
         self._clock = self._clock or agents_clock()
-        with Share(self._clock, self._agent, timeout_s) as share:
+        with TimeShare(self._clock, self._agent, timeout_s) as share:
             called = partial(function, messages, tools, **keywords, **doors)
             if _is_async(function):
                 call = share.submit(_outcome(called))
@@ -178,7 +178,7 @@ async def _served(call: asyncio.Future[Any], own: OwnLoop | None, left: Callable
 _Outcome = tuple[Any, BaseException | None]
 
 
-async def _threaded(function: Callable[[], Any], share: Share) -> _Outcome:
+async def _threaded(function: Callable[[], Any], share: TimeShare) -> _Outcome:
     """The outcome of a plain function, which runs in a thread; what it may return is awaited."""
     share.start()
     result, error = await asyncio.to_thread(_called_once, function)

@@ -21,7 +21,7 @@ BLOCKS_S = 0.1
 _TOLD_AFTER = 3
 _LEAST_S = 0.01
 
-_share: ContextVar[Share | None] = ContextVar("_share", default=None)
+_share: ContextVar[TimeShare | None] = ContextVar("_share", default=None)
 
 
 class LoopClock:
@@ -31,7 +31,7 @@ class LoopClock:
         self.loop = loop
         self.taken_s = 0.0
         # The running step: its call and its start.
-        self.step: tuple[Share | None, float] | None = None
+        self.step: tuple[TimeShare | None, float] | None = None
         self._open = 0
 
         def task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
@@ -73,7 +73,7 @@ class Agent:
         # Whether any call has begun a task there.
         self.is_on_loop = False
         # The calls that have blocked others.
-        self.blocking: set[Share] = set()
+        self.blocking: set[TimeShare] = set()
 
     @property
     def is_blocking(self) -> bool:
@@ -119,7 +119,7 @@ def _agent_of(task: asyncio.Task[Any]) -> Agent | None:
     return coroutine.agent if isinstance(coroutine, _Timed) else None
 
 
-class Share:
+class TimeShare:
     """The time that one call takes. Entered by the code that waits for the call."""
 
     def __init__(self, clock: LoopClock, agent: Agent, timeout_s: float) -> None:
@@ -132,7 +132,7 @@ class Share:
         # When its first step on the loop began, and how long all steps had taken then.
         self._joined: tuple[float, float] | None = None
 
-    def __enter__(self) -> Share:
+    def __enter__(self) -> TimeShare:
         _share.set(self)  # the tasks of the call inherit it
         return self
 

@@ -34,14 +34,14 @@ def _locked(file: FileIO) -> Iterator[None]:
 _alone = _locked if sys.platform == "win32" else contextlib.nullcontext
 
 
-class Place(NamedTuple):
+class LineSpan(NamedTuple):
     """The bytes of a line in a file, which may be larger than memory."""
 
     start: int
     length: int
 
 
-def line_at(file: BufferedReader, place: Place) -> bytes:
+def line_at(file: BufferedReader, place: LineSpan) -> bytes:
     file.seek(place.start)
     return file.read(place.length)
 

@@ -13,7 +13,7 @@ from ...errors import ConfigError, Problem
 from ...text import shorten
 from ...worlds.tools import tool_of, tools_of
 from ...worlds.world import WorldSpec
-from ..apply import Found
+from ..apply import ImportResult
 from ..conversation import ToolList
 from ..openai_tools import tool_definitions
 from ..records import UnusableError
@@ -24,7 +24,7 @@ _KNOWN = (
 )
 
 
-def found_in(target: str, folder: Path) -> Found:
+def found_in(target: str, folder: Path) -> ImportResult:
     """The tools of the agent `module:object`, in this folder or an importable module.
 
     Raises ConfigError if there is no such object, or if it has no tools.
@@ -40,7 +40,7 @@ def found_in(target: str, folder: Path) -> Found:
     if not tools:
         raise ConfigError(f"{target} has no tools to import")
     try:
-        return Found(path, ToolList(Problem(target, 0, 0, "", ""), tool_definitions(tools)))
+        return ImportResult(path, ToolList(Problem(target, 0, 0, "", ""), tool_definitions(tools)))
     except UnusableError as error:
         raise ConfigError(f"{target}: {error}") from None
 

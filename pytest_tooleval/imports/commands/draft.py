@@ -11,7 +11,7 @@ from ...errors import Problem, SuiteError, ToolevalError
 from ...record.results import CaseResult
 from ...record.transcript import Transcript
 from ...text import shown
-from ..apply import Found
+from ..apply import ImportResult
 from ..chats import RecordedAnswer, draft_in, usable
 from ..conversation import Conversation
 from ..records import read_records
@@ -25,12 +25,12 @@ _OPEN = "draft: write what should be called"
 _MOST_REASON = 200
 
 
-def found_in(source: str, side_of: Callable[[str], Side], case: str | None) -> Found:
+def found_in(source: str, side_of: Callable[[str], Side], case: str | None) -> ImportResult:
     """The drafts. Raises ToolevalError for an unknown run, SuiteError if there is nothing to draft."""
     path = Path(source)
     if path.exists() and not _is_report(path):
         answers = list(map(_of_transcript, read_transcripts([path])))
-        return Found(path.stem, answers=answers)
+        return ImportResult(path.stem, answers=answers)
     side = side_of(source)
     if side.whole is None:
         raise ToolevalError(f"{source}: stored without transcripts, so the prompts are unknown")
@@ -40,7 +40,7 @@ def found_in(source: str, side_of: Callable[[str], Side], case: str | None) -> F
         ids = ", ".join(shown(each.case) for each in failed[:10])
         what = f"no failed case {shown(case)}; failed: {ids}" if case and failed else "no case failed"
         raise SuiteError([Problem(source, 0, 0, "", what)])
-    return Found("drafts", answers=[_of_case(side, row) for row in chosen])
+    return ImportResult("drafts", answers=[_of_case(side, row) for row in chosen])
 
 
 def _is_drafted(row: CaseResult) -> bool:

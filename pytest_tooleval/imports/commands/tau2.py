@@ -16,7 +16,7 @@ from ...suite.load import parse_suite
 from ...suite.resolved import resolve
 from ...text import counted
 from ...worlds.tau2 import domain_module
-from ..apply import Found
+from ..apply import ImportResult
 
 DOMAINS = ("airline", "retail")
 
@@ -35,13 +35,13 @@ Try to be helpful and always follow the policy. Always make sure you generate va
 """
 
 
-def found_in(domain: str) -> Found:
+def found_in(domain: str) -> ImportResult:
     suite = tau2_suite(domain)
     count = sum("may_change_nothing" in case for case in suite["test_cases"])
     remark = (
         f"{counted(count, 'case')} may change nothing: the benchmark passes an agent that makes no call"
     )
-    return Found(domain, suite=suite, remarks=[remark] if count else [])
+    return ImportResult(domain, suite=suite, remarks=[remark] if count else [])
 
 
 def tau2_suite(domain: str) -> dict[str, Any]:

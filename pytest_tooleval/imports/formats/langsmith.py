@@ -14,7 +14,7 @@ from ..conversation import Item
 from ..format import Format, each_file
 from ..records import Record, UnusableError
 from ..span_dialects import ModelCall, ToolRun, arguments_text
-from ..spans import Span, instant
+from ..spans import TraceSpan, instant
 from ..traces import CASE, joined
 from .langchain import chat_message, fields_of
 
@@ -33,8 +33,8 @@ def _is_run(value: Any) -> bool:
 def _read(records: list[Record]) -> Iterator[Item]:
     """The runs of models of each trace, joined to conversations."""
     runs = [(record, run) for record in records for run in _runs(as_mapping(record.value))]
-    spans: list[Span] = []
-    calls: dict[Span, ModelCall] = {}
+    spans: list[TraceSpan] = []
+    calls: dict[TraceSpan, ModelCall] = {}
     tools: list[tuple[str, ToolRun]] = []
     for record, run in sorted(runs, key=lambda pair: instant(pair[1].get("start_time"))):
         span = _span(record, run)
@@ -59,7 +59,7 @@ def _runs(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield {**run, **ends.get(run.get("id"), {})}
 
 
-def _span(record: Record, run: Mapping[str, Any]) -> Span:
+def _span(record: Record, run: Mapping[str, Any]) -> TraceSpan:
     """A run as a span, with the attributes that OpenTelemetry has for them."""
     id = as_text(run.get("id")) or f"{record.line}"
     extra = as_mapping(run.get("extra"))
@@ -79,7 +79,7 @@ def _span(record: Record, run: Mapping[str, Any]) -> Span:
         "gen_ai.usage.output_tokens": usage.get("output_tokens"),
         "operation.cost": run.get("total_cost"),
     }
-    return Span(
+    return TraceSpan(
         record.problem(),
         as_text(run.get("trace_id")) or id,
         id,
@@ -99,7 +99,9 @@ def _usage(run: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**as_mapping(message.get("usage_metadata")), **known}
 
 
-def _answers(record: Record, span: Span, run: Mapping[str, Any]) -> Iterator[tuple[Span, ModelCall]]:
+def _answers(
+    record: Record, span: TraceSpan, run: Mapping[str, Any]
+) -> Iterator[tuple[TraceSpan, ModelCall]]:
     """The call of a model in a run; with several answers, each of these."""
     given = as_mapping(run.get("inputs"))
     asked = as_mapping(as_mapping(run.get("extra")).get("invocation_params"))
@@ -116,7 +118,7 @@ def _answers(record: Record, span: Span, run: Mapping[str, Any]) -> Iterator[tup
         yield replace(span) if number else span, call
 
 
-def _tool_run(span: Span, run: Mapping[str, Any]) -> ToolRun:
+def _tool_run(span: TraceSpan, run: Mapping[str, Any]) -> ToolRun:
     output = as_mapping(run.get("outputs")).get("output")
     message = fields_of(output)
     content = message.get("content", output)

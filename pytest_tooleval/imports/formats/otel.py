@@ -10,7 +10,7 @@ from ..conversation import Conversation
 from ..format import Format, each_file
 from ..records import Record, UnusableError
 from ..span_dialects import ModelCall, ToolRun, call_of, tool_run_of
-from ..spans import Span, holds_spans, spans_of
+from ..spans import TraceSpan, holds_spans, spans_of
 from ..traces import joined
 
 _NO_CONTENT = (
@@ -22,7 +22,7 @@ _SHOWN = 12  # attributes
 
 def _read(records: list[Record]) -> Iterator[Conversation | Problem]:
     """The conversations of a file, in the order in which they began."""
-    spans: list[Span] = []
+    spans: list[TraceSpan] = []
     problems: list[Problem] = []
     for record in records:
         try:
@@ -30,7 +30,7 @@ def _read(records: list[Record]) -> Iterator[Conversation | Problem]:
         except UnusableError as error:
             problems.append(record.problem(str(error)))
     spans.sort(key=lambda span: span.start)
-    calls: dict[Span, ModelCall] = {}
+    calls: dict[TraceSpan, ModelCall] = {}
     runs: list[tuple[str, ToolRun]] = []
     for span in spans:
         if (run := tool_run_of(span)) is not None:
@@ -48,7 +48,7 @@ def _read(records: list[Record]) -> Iterator[Conversation | Problem]:
     yield from found
 
 
-def _attributes(spans: list[Span]) -> str:
+def _attributes(spans: list[TraceSpan]) -> str:
     """The names of the attributes, which say where else the messages may be."""
     names = sorted({name for span in spans for name in span.attributes})
     more = ", ..." if len(names) > _SHOWN else ""

@@ -5,15 +5,11 @@ The facts are from the models' chat templates. `recovery` says where in a text a
 
 from __future__ import annotations
 
-from .deepseek import DEEPSEEK, DSML
-from .glm import GLM
 from .harmony import HARMONY
 from .json_calls import COHERE, GRANITE, GRANITE_20B, HERMES, INTERNLM, MINIMAX_M1, NEMOTRON, PHI
-from .kimi import KIMI
-from .llama import LLAMA, LLAMA_FUNCTION
-from .mistral import MISTRAL
-from .pythonic import FUNCTION_GEMMA, GEMMA, LFM2, OLMO
-from .xml_calls import CLINE, MINIMAX_M2, QWEN3_CODER
+from .named_json import DEEPSEEK, KIMI, LLAMA_FUNCTION, MISTRAL
+from .pythonic import FUNCTION_GEMMA, GEMMA, LFM2, LLAMA, OLMO
+from .xml_calls import CLINE, DSML, GLM, MINIMAX_M2, QWEN3_CODER
 
 # Several open with `<tool_call>` or `<function=`; what must follow tells them apart.
 DIALECTS = (

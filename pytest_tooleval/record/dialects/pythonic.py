@@ -1,6 +1,6 @@
 """Calls as in Python, `get_weather(city="Paris")`, and Gemma's `call:get_weather{city:...}`.
 
-Below the readers are the dialects of Gemma, LFM2 and Olmo 3. Gemma's fences are in `recovery`.
+Below the readers are the dialects of Gemma, LFM2, Olmo 3 and Llama. Gemma's fences are in `recovery`.
 """
 
 from __future__ import annotations
@@ -185,4 +185,24 @@ OLMO = Dialect(
     read=_calls_up_to("</function_calls>"),
     vllm="olmo3",
     ollama="olmo3",
+)
+
+
+def _read_llama(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+    if cursor.match(JSON_BEGINS):
+        yield from read_values(cursor)
+    elif cursor.rest.startswith("["):
+        yield from read_list(cursor)
+    else:
+        call = read_call(cursor)
+        yield call._replace(name=call.name.removesuffix(".call"))
+
+
+LLAMA = Dialect(
+    name="Llama",
+    models="Llama 3.1 to 4",
+    opener=rf"<\|python_tag\|>\s*(?:{LIST_NEXT}|(?=(?:\[\s*)?[A-Za-z_][\w.]*\())",
+    read=_read_llama,
+    vllm="llama3_json",
+    sglang="llama3",
 )

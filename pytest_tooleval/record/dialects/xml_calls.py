@@ -1,7 +1,7 @@
 """Calls as XML, whose values are text: the tool's schema gives them their types.
 
-Below the reader are Qwen3-Coder's dialect, the `<invoke>` of MiniMax M2 and Claude's text form, and that
-of Cline, whose tags are the names of tools and parameters.
+Below the reader are the dialects: Qwen3-Coder's, MiniMax M2's and Claude's `<invoke>`, DeepSeek's DSML,
+GLM's pairs of tags, and Cline's, whose tags are the names of tools and parameters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..untrusted import as_list, as_mapping
-from .dialect import ARGUMENTS_NEXT, DECODER, NAME, Broken, Cursor, Dialect, SchemaOf, Written
+from .dialect import ARGUMENTS_NEXT, DECODER, NAME, Broken, Cursor, Dialect, NotACall, SchemaOf, Written
 
 _MOST_LEVELS = 20
 _LINE_ENDS = re.compile(r"\A\r?\n|\r?\n\Z")
@@ -164,6 +164,59 @@ MINIMAX_M2 = Dialect(
     read=_INVOKE.read,
     vllm="minimax_m2",
     sglang="minimax-m2",
+)
+
+
+_DSML = r"[｜|]{1,2}\s*DSML\s*[｜|]{1,2}\s*"
+_DSML_TAGS = Tags(
+    call=re.compile(rf"<{_DSML}invoke\s+name=\"(?P<name>[^\"\n]{{1,200}})\"\s*>"),
+    parameter=re.compile(
+        rf"<{_DSML}parameter\s+name=\"(?P<key>[^\"\n]{{1,200}})\"(?:\s+string=\"(?P<string>true|false)\")?\s*>"
+    ),
+    parameter_end=re.compile(rf"</{_DSML}parameter>"),
+    call_end=re.compile(rf"</{_DSML}invoke>"),
+    end=re.compile(rf"</{_DSML}(?:function_calls|tool_calls)>"),
+)
+DSML = Dialect(
+    name="DSML",
+    models="DeepSeek V3.2 and V4",
+    opener=rf"(?:<{_DSML}(?:function_calls|tool_calls)>\s*)?(?=<{_DSML}invoke\s+name=\")",
+    read=_DSML_TAGS.read,
+    vllm="deepseek_v32",
+    sglang="deepseekv32",
+)
+
+
+_GLM_END = "</tool_call>"
+
+
+def _read_glm(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
+    name = opened["glm"]
+    schema = cursor.schema_of(name)
+    arguments: dict[str, Any] = {}
+    while cursor.skip("<arg_key>"):
+        key = cursor.until("</arg_key>").strip()
+        if not cursor.skip("<arg_value>"):
+            raise Broken(f"the value of {key} is missing", name)
+        if key in arguments:
+            raise Broken(f"its argument {key} appears twice", name)
+        arguments[key] = typed(cursor.until("</arg_value>"), schema or {}, key)
+    if schema is None and not arguments:
+        raise NotACall  # `<tool_call>name</tool_call>`, as an explanation has it
+    if cursor.rest[:1] in ("(", "{", "["):
+        raise Broken("its arguments are not between <arg_key> tags", name)
+    cursor.close(_GLM_END)
+    yield Written(name, arguments)
+
+
+GLM = Dialect(
+    name="GLM",
+    models="GLM 4.5 to 5",
+    opener=rf"<tool_call>\s*(?P<glm>{NAME})\s*(?=<arg_key>|{_GLM_END}|[({{\[]|\Z)",
+    read=_read_glm,
+    vllm="glm47",
+    sglang="glm47",
+    ollama="glm-4.7",
 )
 
 

@@ -9,7 +9,7 @@ from ..case import DEFAULTS, CaseKind, TestCase
 from ..fields import OnlyFor, fields_of, readable
 from ..model import Suite
 from . import cases, chain, conversation, expectations, features, policies, texts, thresholds, tools
-from .scope import Check, KnownTools, Scope, case_scopes, tools_of_suite
+from .scope import Check, Scope, ScopeTools, case_scopes, tools_of_suite
 
 Metrics = Collection[str] | None
 _OF_CASES = (
@@ -85,7 +85,7 @@ def suite_errors(suite: Suite, line_of: Callable[[Loc], int], metrics: Metrics) 
 
 
 def _shared_errors(
-    holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownTools, metrics: Metrics
+    holder: Suite | TestCase, suite: Suite, at: Loc, offered: ScopeTools, metrics: Metrics
 ) -> tuple[Findings, ...]:
     """Errors in the fields that suites and cases share."""
     return (
@@ -98,15 +98,15 @@ def _shared_errors(
     )
 
 
-def _errors_everywhere(suite: Suite, offered: KnownTools) -> Findings:
+def _errors_everywhere(suite: Suite, offered: ScopeTools) -> Findings:
     """Errors in the suite's forbidden calls and policies; tools of any case count as defined."""
     every = [*suite.tools, *(tool for case in suite.test_cases for tool in case.tools or ())]
-    everywhere = KnownTools(every, "the suite or its cases", offered.hosted, complete=offered.complete)
+    everywhere = ScopeTools(every, "the suite or its cases", offered.hosted, complete=offered.complete)
     yield from expectations.call_errors(suite.forbidden_calls, ("forbidden_calls",), everywhere)
     yield from policies.policy_errors(suite.policies, (), everywhere, of_suite=True)
 
 
-def _case_errors(suite: Suite, offered: KnownTools, metrics: Metrics) -> Findings:
+def _case_errors(suite: Suite, offered: ScopeTools, metrics: Metrics) -> Findings:
     for scope in case_scopes(suite, offered):
         yield from readable(
             *_shared_errors(scope.case, suite, scope.at, scope.tools, metrics),

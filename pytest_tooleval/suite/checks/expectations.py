@@ -14,7 +14,7 @@ from ..expectations import ANY_TOOL, ExpectedCall
 from ..fields import expected_at, wrong_value
 from ..tools import Choice, forces_call
 from ..types import STOPS
-from .scope import KnownTools, Scope
+from .scope import Scope, ScopeTools
 
 _ENDS = ("status", "result")
 
@@ -84,7 +84,7 @@ def expected_call_errors(scope: Scope) -> Findings:
         yield Finding((*scope.at, "call_order"), message, at_key=True)
 
 
-def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: KnownTools) -> Findings:
+def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: ScopeTools) -> Findings:
     """Undefined tools and invalid matchers in forbidden calls."""
     for index, call in enumerate(calls or ()):
         if isinstance(call, str):
@@ -96,7 +96,7 @@ def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Know
                 yield Finding((*at, index, field), "only for expected_calls; remove it", at_key=True)
 
 
-def _call_errors(call: ExpectedCall, at: Loc, tools: KnownTools) -> Findings:
+def _call_errors(call: ExpectedCall, at: Loc, tools: ScopeTools) -> Findings:
     yield from tools.undefined(call.tool, (*at, "tool"))
     yield from matcher_findings(call.params or {}, (*at, "params"))
 

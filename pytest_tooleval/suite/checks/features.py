@@ -14,7 +14,7 @@ from ..case import TestCase
 from ..expectations import ANY_TOOL
 from ..model import Suite
 from ..tools import AllowedTools, OneTool, ProviderTools, Tool
-from .scope import KnownTools
+from .scope import ScopeTools
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FORMS = (
@@ -72,7 +72,7 @@ def _is_form(form: Mapping[str, Any]) -> bool:
     return grammar["syntax"] in ("lark", "regex") and isinstance(grammar["definition"], str)
 
 
-def choice_errors(holder: Suite | TestCase, at: Loc, offered: KnownTools) -> Findings:
+def choice_errors(holder: Suite | TestCase, at: Loc, offered: ScopeTools) -> Findings:
     """Undefined tools in a `tool_choice`."""
     choice = holder.tool_choice
     if isinstance(choice, OneTool):

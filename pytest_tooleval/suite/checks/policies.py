@@ -14,14 +14,14 @@ from ...matchers.matcher import matcher_findings
 from ..fields import wrong_value
 from ..policies import FROM, SAME, EarlierAnswer, Needed, OtherCall, Policy, operands, with_stand_ins
 from ..reading import findings_of
-from .scope import KnownTools
+from .scope import ScopeTools
 from .texts import text_findings
 
 _CONDITIONS = ("only_after", "never_after", "after_approval", "at_most", "at_least", "expected_params")
 
 
 def policy_errors(
-    policies: Sequence[Policy], at: Loc, tools: KnownTools, *, of_suite: bool = False
+    policies: Sequence[Policy], at: Loc, tools: ScopeTools, *, of_suite: bool = False
 ) -> Findings:
     """Undefined tools, invalid matchers and pointers, and policies that require nothing."""
     for index, policy in enumerate(policies):
@@ -81,7 +81,7 @@ def _limits(policy: Policy, at: Loc) -> Findings:
                 yield Finding((*at, field), "has no effect without at_most or at_least", at_key=True)
 
 
-def _other(other: OtherCall, at: Loc, tools: KnownTools, *, is_short: bool = False) -> Findings:
+def _other(other: OtherCall, at: Loc, tools: ScopeTools, *, is_short: bool = False) -> Findings:
     """What is wrong with the other call of a policy, or of `$from`."""
     yield from tools.undefined(other.tool, at if is_short else (*at, "tool"))
     params = other.params or {}
@@ -98,7 +98,7 @@ def _pointer(value: Any, at: Loc) -> Findings:
         yield Finding(at, f'expected a JSON Pointer such as "/order", got {describe(value)}')
 
 
-def _from(value: Any, at: Loc, tools: KnownTools) -> Findings:
+def _from(value: Any, at: Loc, tools: ScopeTools) -> Findings:
     if not isinstance(value, dict):
         yield Finding(at, wrong_value(EarlierAnswer.EXPECTS, value))
         return
@@ -114,7 +114,7 @@ def is_pointer(value: Any) -> bool:
     return isinstance(value, str) and (not value or value.startswith("/"))
 
 
-def pointer_warnings(policies: Sequence[Policy], at: Loc, tools: KnownTools) -> Findings:
+def pointer_warnings(policies: Sequence[Policy], at: Loc, tools: ScopeTools) -> Findings:
     """Pointers of `$same` to parameters that the judged tools do not have, which break the policy."""
     for index, policy in enumerate(policies):
         known = {name for tool in tools.named(policy.tools) for name in described(tool.parameters)}

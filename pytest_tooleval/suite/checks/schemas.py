@@ -28,7 +28,7 @@ from ..expectations import ANY_PARAMETER, ANY_TOOL, Expectations, ExpectedCall
 from ..mocks import WHEN
 from ..model import Suite, world_of
 from ..tools import Tool
-from .scope import KnownTools, Scope
+from .scope import Scope, ScopeTools
 
 _CSV = "; every value in a CSV file is a text, JSON Lines keep types"
 _Expected = Iterator[tuple[Collection[str], dict[str, Any], Loc]]
@@ -172,7 +172,7 @@ def params_warnings(scope: Scope) -> Findings:
 
 
 def forbidden_params_warnings(
-    calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: KnownTools
+    calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: ScopeTools
 ) -> Findings:
     """Warnings about forbidden calls that forbid nothing, since no tool accepts their params."""
     for index, call in enumerate(calls or ()):
@@ -235,7 +235,7 @@ def _params(
     names: Collection[str],
     params: dict[str, Any],
     at: Loc,
-    tools: KnownTools,
+    tools: ScopeTools,
     *,
     from_rows: bool = False,
 ) -> Findings:
@@ -270,7 +270,7 @@ def _params(
 
 
 def _unlike_tools(
-    names: Collection[str], params: dict[str, Any], at: Loc, tools: KnownTools
+    names: Collection[str], params: dict[str, Any], at: Loc, tools: ScopeTools
 ) -> Findings:
     """Params that not every expected tool takes, and those that may be absent, but are required."""
     expected = [] if ANY_TOOL in names else tools.named(names)

@@ -15,7 +15,7 @@ from ..model import Suite
 from ..tools import ProviderTools, Tool
 
 
-class KnownTools:
+class ScopeTools:
     """Tools and their names; `complete` is False if there may be others.
 
     `hosted` are the names of tools that a provider runs itself.
@@ -80,7 +80,7 @@ class Scope(NamedTuple):
     suite: Suite
     case: TestCase
     at: Loc
-    tools: KnownTools
+    tools: ScopeTools
     turn: Turn | None = None
 
     @property
@@ -102,15 +102,15 @@ class Scope(NamedTuple):
 Check = Callable[[Scope], Findings]
 
 
-def tools_of_suite(suite: Suite) -> KnownTools:
+def tools_of_suite(suite: Suite) -> ScopeTools:
     read = vars(suite)  # lacks the fields that could not be read
     tools = read.get("tools", ())
     hosted = _hosted(suite)
     if read.get("tools_from") is not None:
         # The list is empty until the server is queried.
-        return KnownTools(tools, "the MCP server of tools_from", hosted, complete=bool(tools))
+        return ScopeTools(tools, "the MCP server of tools_from", hosted, complete=bool(tools))
     complete = {"tools", "tools_from", "world"} <= read.keys() and not _awaits_tools(suite, suite)
-    return KnownTools(tools, "the suite", hosted, complete=complete)
+    return ScopeTools(tools, "the suite", hosted, complete=complete)
 
 
 def _hosted(suite: Suite) -> frozenset[str]:
@@ -118,17 +118,17 @@ def _hosted(suite: Suite) -> frozenset[str]:
     return frozenset(name for tool in given.listed for name in listed_names(tool))
 
 
-def case_scopes(suite: Suite, of_suite: KnownTools) -> Iterator[Scope]:
+def case_scopes(suite: Suite, of_suite: ScopeTools) -> Iterator[Scope]:
     """Yield every case with the tools that it may name."""
     for index, case in enumerate(suite.test_cases):
         read = vars(case)
         own = read.get("tools")
         if own is not None:
-            tools = KnownTools(own, "the case", of_suite.hosted)
+            tools = ScopeTools(own, "the case", of_suite.hosted)
         elif {"tools", "world"} <= read.keys() and not _awaits_tools(case, suite):
             tools = of_suite
         else:
-            tools = KnownTools((), "the case", of_suite.hosted, complete=False)
+            tools = ScopeTools((), "the case", of_suite.hosted, complete=False)
         yield Scope(suite, case, ("test_cases", index), tools)
 
 

@@ -10,10 +10,10 @@ from ..case import TestCase
 from ..expectations import ANY_TOOL
 from ..mocks import mock_findings
 from ..model import Suite
-from .scope import KnownTools, Scope
+from .scope import Scope, ScopeTools
 
 
-def tool_errors(holder: Suite | TestCase, suite: Suite, at: Loc, offered: KnownTools) -> Findings:
+def tool_errors(holder: Suite | TestCase, suite: Suite, at: Loc, offered: ScopeTools) -> Findings:
     """Tools defined twice or with a broken schema, and `live_tools` that cannot be called."""
     first: dict[str, int] = {}
     for index, tool in enumerate(holder.tools or ()):

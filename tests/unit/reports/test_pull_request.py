@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from msgspec import structs
 
-from pytest_tooleval.reports.pull_request import Cause, Changed, Place, comment_text, headline
+from pytest_tooleval.reports.pull_request import Cause, Changed, ForgePlace, comment_text, headline
 
 from .samples import comparison, document, gate, hostile, row, trial
 from .test_markdown import outside_code
@@ -41,7 +41,7 @@ def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
     text = comment_text(
         found,
         changed=Changed(suites, answers=31),
-        place=lambda file, line: Place(f"{file}:{line}", f"https://forge.example/{file}#L{line}"),
+        place=lambda file, line: ForgePlace(f"{file}:{line}", f"https://forge.example/{file}#L{line}"),
         link="https://ci.example/1",
         note="A note.",
     )
@@ -124,8 +124,8 @@ def test_a_long_comment_leaves_out_what_decides_least() -> None:
     cases = [row("failed", case=f"{n}{long}", file=f"{n}{long}", reason=long) for n in range(20)]
     suites = {f"{n}{long}": [long] * 20 for n in range(20)}
 
-    def place(file: str, line: int) -> Place:
-        return Place(f"{file}:{line}", f"https://{file * 20}")
+    def place(file: str, line: int) -> ForgePlace:
+        return ForgePlace(f"{file}:{line}", f"https://{file * 20}")
 
     text = comment_text(document(*cases), changed=Changed(suites), place=place)
     assert re.search(r"\n- and 1[0-9] more\n", text)

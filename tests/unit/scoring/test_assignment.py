@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.scoring.assignment import MAX_ACTUAL, Row, counted_calls, pair
-from pytest_tooleval.scoring.one_call import Share
+from pytest_tooleval.scoring.one_call import CorrectShare
 from pytest_tooleval.suite.expectations import Match
 
 SHARES = st.none() | st.integers(1, 4).flatmap(
-    lambda total: st.integers(0, total).map(lambda correct: Share(correct, total))
+    lambda total: st.integers(0, total).map(lambda correct: CorrectShare(correct, total))
 )
 ROWS = st.integers(1, 5).flatmap(
     lambda width: st.lists(
@@ -71,14 +71,14 @@ def test_the_score_is_the_best_there_is(rows: list[Row], match: Match, in_order:
 
 @pytest.mark.parametrize("in_order", [False, True])
 def test_an_optional_call_does_not_take_a_required_calls_place(in_order: bool) -> None:
-    right = Share(1, 1)
+    right = CorrectShare(1, 1)
     required, optional = Row([right], False), Row([right], True, optional=True)
     assert pair([required, optional], in_order=in_order).pairs == {0: 0}
     assert pair([optional, required], in_order=in_order).pairs == {1: 0}
 
 
 def test_a_greedy_pairing_would_be_worse() -> None:
-    half, full = Share(1, 2), Share(1, 1)
+    half, full = CorrectShare(1, 2), CorrectShare(1, 1)
     rows = [Row([full, full], True), Row([full, half], True)]
 
     assert pair(rows, in_order=False).pairs == {0: 1, 1: 0}
@@ -86,9 +86,9 @@ def test_a_greedy_pairing_would_be_worse() -> None:
 
 
 def test_equal_totals_go_to_the_pairing_with_more_pairs() -> None:
-    none = Share(0, 1)
+    none = CorrectShare(0, 1)
     # Two pairs of 0.6 and 1.0, or others: the figures may not depend on which was found first.
-    rows = [Row([Share(1, 1), none], True), Row([none, None], False)]
+    rows = [Row([CorrectShare(1, 1), none], True), Row([none, None], False)]
 
     assert pair(rows, in_order=False) == pair(rows[::-1], in_order=False)._replace(
         pairs=pair(rows, in_order=False).pairs
@@ -96,7 +96,7 @@ def test_equal_totals_go_to_the_pairing_with_more_pairs() -> None:
 
 
 def test_a_hostile_number_of_calls_is_paired_in_bounded_time() -> None:
-    rows = [Row([Share(i % 3, 3)] * MAX_ACTUAL, True) for i in range(20)]
+    rows = [Row([CorrectShare(i % 3, 3)] * MAX_ACTUAL, True) for i in range(20)]
     start = time.process_time()
 
     pairing = pair(rows, in_order=False)
