@@ -68,7 +68,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     judging = Judging(read_gates(given), baseline, given["fail_inconclusive"])
     book, run = join(shards, judging, own)
     document, verdict = book.whole_document(run), book.verdict
-    print_lines(map(own_options, filter(None, [given.replaced_text])))
+    print_lines(map(own_options, given.replaced))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([f"not compared with a baseline: {verdict.uncompared}"])

@@ -113,7 +113,7 @@ def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any])
         options={name: value for name, value in given.record().items() if name != "events"},
         preset=given.preset,
         preset_text=given.preset_text,
-        replaced_text=given.replaced_text,
+        replaced=tuple(given.replaced),
         asking=asking,
         judging=Judging(gates, baseline, given["fail_inconclusive"], without_secrets),
         outputs=outputs,

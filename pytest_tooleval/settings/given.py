@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ from .options import PRESETS, Option, options_text
 
 if TYPE_CHECKING:
     from ..verdicts.sides import Side
+
+_GATES = ("fail_under", "fail_over")
 
 
 class Given:
@@ -55,8 +57,22 @@ class Given:
         return f"--tooleval-preset={self.preset} sets {options_text(self.sets)}" if self.sets else ""
 
     @property
-    def replaced_text(self) -> str:
-        """Which presets the preset replaced, and the options that went with them; empty if none."""
+    def replaced(self) -> list[str]:
+        """What later values replaced: presets, with the options that went with them, and gates."""
+        return [*filter(None, [self._replaced_presets]), *self._replaced_gates()]
+
+    def _replaced_gates(self) -> Iterator[str]:
+        for key in _GATES:
+            texts = self._own.get(key) or self.sets.get(key) or ()
+            held: dict[object, str] = {}
+            for text, rule in zip(texts, self[key], strict=True):
+                earlier = held.get(rule.of)
+                if earlier is not None and earlier != text:
+                    yield f"{self.where(key)}={text} replaces {earlier}"
+                held[rule.of] = text
+
+    @property
+    def _replaced_presets(self) -> str:
         lost = {k: v for name in self._replaced for k, v in self._sets_of(name).items()}
         without = options_text({k: v for k, v in lost.items() if k not in self.sets})
         end = f": the run is without {without}" if without else ""
@@ -122,9 +138,9 @@ class Given:
 
 
 def read_gates(given: Given) -> Gates:
-    kinds = ("fail_under", "fail_over")
-    rules = tuple(rule for kind in kinds for rule in given[kind])
-    return Gates(rules, given["confidence"], any(map(given.asks, kinds)))
+    """The gates. Of two for the same thing, the later one holds."""
+    rules = {rule.of: rule for key in _GATES for rule in given[key]}
+    return Gates(tuple(rules.values()), given["confidence"], any(map(given.asks, _GATES)))
 
 
 def read_trials(given: Given) -> int | None:

@@ -104,7 +104,7 @@ class Settings:
     options: Mapping[str, Any]
     preset: str
     preset_text: str
-    replaced_text: str
+    replaced: tuple[str, ...]
     asking: Asking
     judging: Judging
     outputs: Outputs

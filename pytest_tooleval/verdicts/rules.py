@@ -85,6 +85,11 @@ class Rule:
     share: bool = False
 
     @property
+    def of(self) -> tuple[object, ...]:
+        """What it is about, apart from the value: two gates with the same contradict each other."""
+        return self.metric, self.scope, self.name, self.over, self.share
+
+    @property
     def is_derived(self) -> bool:
         """True if the metric is derived from verdicts or passes instead of scores."""
         return self.metric == PASS_RATE or RELIABILITY.fullmatch(self.metric) is not None

@@ -174,8 +174,16 @@ REPLACED = {
 def test_a_preset_says_which_it_replaced_and_what_that_took_away(
     tmp_path: Path, line: str, ini: str
 ) -> None:
-    text = settings(tmp_path, line, **{"preset": ini} if ini else {}).replaced_text
-    assert text.removeprefix("--tooleval-preset=") == REPLACED[line, ini]
+    texts = settings(tmp_path, line, **{"preset": ini} if ini else {}).replaced
+    assert "".join(texts).removeprefix("--tooleval-preset=") == REPLACED[line, ini]
+
+
+def test_of_two_gates_for_the_same_the_later_one_holds(tmp_path: Path) -> None:
+    line = "fail-under=0.9 --fail-under=suite=a:0.8 --fail-under=0.5"
+    line += " --fail-over=errors=2% --fail-over=errors=3"
+    found = settings(tmp_path, line)
+    assert [rule.needed for rule in found.judging.gates.rules] == [0.5, 0.8, 0.02, 3]
+    assert found.replaced == ("--tooleval-fail-under=0.5 replaces 0.9",)
 
 
 def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ SETTINGS = Settings(
     options={},
     preset="",
     preset_text="",
-    replaced_text="",
+    replaced=(),
     asking=ASKING,
     judging=JUDGING,
     outputs=Outputs((), None, "", properties=False, github="never"),
