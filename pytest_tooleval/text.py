@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 ELLIPSIS = "…"
@@ -83,10 +84,15 @@ def first_few(texts: Sequence[str], most: int = 8) -> str:
 
 
 def near(name: str, names: Iterable[str], prefix: str = "") -> str:
-    """Return `, did you mean ...?` with up to three similar names, prefixed; empty if there are none."""
+    """Return `, did you mean ...?` with up to three names, prefixed; empty if there are none.
+
+    These are the rows of the case with this name, such as `stage[won]` of `stage`, or similar names.
+    """
     from difflib import get_close_matches
 
-    found = get_close_matches(name, list(names), n=3, cutoff=0.6)
+    known = list(names)
+    rows = (each for each in known if each.startswith(f"{name}["))
+    found = [*islice(rows, 3)] or get_close_matches(name, known, n=3, cutoff=0.6)
     return f", did you mean {' or '.join(prefix + each for each in found)}?" if found else ""
 
 

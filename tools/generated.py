@@ -166,7 +166,11 @@ def options() -> str:
                 example = option.choices[0] if option.choices else _VALUES[option.name]
                 option.value(example)
                 facts.append(f"- Example: `--tooleval-{option.name}={example}`")
-            facts += [f"- Ini key: `tooleval_{option.key}`"] * option.ini
+            facts += [
+                f"- Ini key: none, as {option.only_typed}"
+                if option.only_typed
+                else f"- Ini key: `tooleval_{option.key}`"
+            ]
             text = f"{meaning[0].upper()}{meaning[1:]}{rest}."
             lines = "\n".join(facts)
             parts.append(f"### `--tooleval-{option.name}` {{ #{option.name} }}\n\n{text}\n\n{lines}\n")

@@ -17,7 +17,7 @@ def add_options(parser: pytest.Parser) -> None:
         group = parser.getgroup(f"tooleval-{tier}", f"tooleval: {title}")
         for option in options:
             group.addoption(f"--tooleval-{option.name}", **_for_argparse(option))
-            if option.ini:
+            if not option.only_typed:
                 switch = option.is_flag or option.choices == ("on", "off")
                 type = "args" if option.many else "bool" if switch else "string"
                 help = f"default of --tooleval-{option.name}"
@@ -42,7 +42,7 @@ def ini_options(config: pytest.Config) -> dict[str, Any]:
     """The options set in the ini file, by key. Raises UsageError for an unknown key."""
     _check_keys(config)
     found: dict[str, Any] = {}
-    for key in (key for key, option in OPTIONS.items() if option.ini):
+    for key in (key for key, option in OPTIONS.items() if not option.only_typed):
         try:
             value = config.getini(_PREFIX + key)
         except (TypeError, ValueError, pytest.UsageError) as error:
@@ -58,12 +58,13 @@ def ini_options(config: pytest.Config) -> dict[str, Any]:
 
 def _check_keys(config: pytest.Config) -> None:
     """Raise UsageError for an unknown key, which pytest would only warn about."""
-    known = [key for key, option in OPTIONS.items() if option.ini]
+    known = [key for key, option in OPTIONS.items() if not option.only_typed]
     unknown = [key for key in sorted(config._get_unknown_ini_keys()) if key.startswith(_PREFIX)]
     if unknown:
         key = unknown[0].removeprefix(_PREFIX)
         if key in OPTIONS:
-            hint = f"; use --tooleval-{OPTIONS[key].name}, on the command line or in addopts"
+            option = OPTIONS[key]
+            hint = f"; {option.only_typed}: use --tooleval-{option.name} on the command line"
         else:
             hint = near(key, known, _PREFIX) or f"; expected one of {_PREFIX}{', '.join(known)}"
         raise pytest.UsageError(f"{_ini_place(config, unknown[0])}: unknown key {unknown[0]}{hint}")

@@ -226,7 +226,9 @@ def _reports(config: pytest.Config, given: Given) -> tuple[Report, ...]:
         return ()
     from ..reports.outputs import check_reports, report_of
 
-    reports = tuple(report_of(text, config.invocation_params.dir) for text in given["report"])
+    # Paths in the ini file are relative to the root folder.
+    folder = config.invocation_params.dir if "report" in given.typed else config.rootpath
+    reports = tuple(report_of(text, folder) for text in given["report"])
     check_reports(reports, given["baseline"])
     return reports
 
@@ -239,6 +241,5 @@ def _cassette(config: pytest.Config, given: Given) -> Path | None:
             "--tooleval-resume: this run has a cassette, which already keeps its answers; "
             "--tooleval-record=new asks only for what is missing"
         )
-    # Paths in the ini file are relative to the root folder.
     typed = "cassette" in given.typed
     return Path(config.invocation_params.dir if typed else config.rootpath, given["cassette"])

@@ -179,6 +179,8 @@ def read_baseline(given: Given, folder: Path, history: str) -> Baseline | None:
     name, models = given["baseline"], given["baseline_model"]
     if name is None:
         return None
+    if "baseline" not in given.typed and (folder.parent / name).is_file():
+        name = str(folder.parent / name)
 
     @cache
     def load(name: str, holding: frozenset[tuple[str, str]]) -> Side:

@@ -18,10 +18,11 @@ class Option(NamedTuple):
     """A command line option, named without its prefix. Without `metavar` and `choices`, it is a flag.
 
     `meanings` explain choices, `elsewhere` maps what other tools call them. `read` converts the text to
-    a value; its ValueError says what was expected. With `ini`, the ini file can set the option under
-    `key`; with `form`, the run form can, which remembers it for the next run if it is `kept`. With
-    `replaces`, a later value replaces earlier ones, and the run says so. `needs` is another option's
-    key; `excludes` has the keys of others, and why. `pytest --help` lists options by `tier`.
+    a value; its ValueError says what was expected. The ini file can set the option under `key`, unless
+    `only_typed` says why not; with `form`, the run form can, which remembers it for the next run if it
+    is `kept`. With `replaces`, a later value replaces earlier ones, and the run says so. `needs` is
+    another option's key; `excludes` has the keys of others, and why. `pytest --help` lists options by
+    `tier`.
     """
 
     name: str
@@ -33,13 +34,13 @@ class Option(NamedTuple):
     meanings: Mapping[str, str] = {}
     elsewhere: Mapping[str, str] = {}
     default: str | None = None
-    ini: bool = False
     form: bool = False
     kept: bool = False
     replaces: bool = False
     needs: str = ""
     excludes: Mapping[str, str] = {}
     tier: Tier = "advanced"
+    only_typed: str = ""
 
     @property
     def key(self) -> str:
@@ -236,7 +237,6 @@ JUDGING = (
         "apply a gate preset",
         choices=tuple(PRESETS),
         meanings={name: preset.meaning for name, preset in PRESETS.items()},
-        ini=True,
         form=True,
         replaces=True,
         tier="everyday",
@@ -247,7 +247,6 @@ JUDGING = (
         "[SCOPE:][METRIC=]VALUE",
         read=_gate(over=False),
         many=True,
-        ini=True,
         tier="everyday",
     ),
     Option(
@@ -257,7 +256,6 @@ JUDGING = (
         "[SCOPE:]NAME=VALUE",
         read=_gate(over=True),
         many=True,
-        ini=True,
     ),
     Option(
         "confidence",
@@ -266,7 +264,7 @@ JUDGING = (
         read=number("0.5 to 0.9999, or 50% to 99.99%", lambda share: 0.5 <= share <= 0.9999, read_share),
         needs="fail_under",
     ),
-    Option("fail-inconclusive", "fail on inconclusive verdicts", ini=True),
+    Option("fail-inconclusive", "fail on inconclusive verdicts"),
     Option(
         "baseline",
         "fail on a significant drop from an earlier run: a JSON report; good, the newest run that "
@@ -297,7 +295,6 @@ HISTORY = Option(
     "FOLDER|URL",
     read=_place,
     default=".tooleval",
-    ini=True,
 )
 OUTPUTS = (
     Option(
@@ -323,7 +320,6 @@ _MODELS = (
         "NAME[,NAME...]",
         read=_names,
         many=True,
-        ini=True,
         excludes=_NO_MODEL,
         tier="everyday",
     ),
@@ -333,7 +329,6 @@ _MODELS = (
         "FILE|FOLDER",
         read=filled("the name of a file or folder"),
         many=True,
-        ini=True,
         tier="agents",
     ),
     Option(
@@ -341,10 +336,9 @@ _MODELS = (
         "the model that evaluates rubrics ($judge)",
         "NAME",
         filled("a model"),
-        ini=True,
         tier="agents",
     ),
-    Option("user", "the model that plays users", "NAME", filled("a model"), ini=True, tier="agents"),
+    Option("user", "the model that plays users", "NAME", filled("a model"), tier="agents"),
     Option(
         "allow-tools",
         "tools that may act: live_tools, agents' and providers' own; * allows read-only live_tools",
@@ -352,6 +346,7 @@ _MODELS = (
         read=_names,
         many=True,
         tier="agents",
+        only_typed="what may act is allowed for one run",
     ),
     Option(
         "shard",
@@ -359,6 +354,7 @@ _MODELS = (
         "K/N",
         read=_shard,
         excludes={each.key: f"pass --{each.name} to `tooleval merge` instead" for each in JUDGING},
+        only_typed="each job has its own",
     ),
 )
 _ASKING = (
@@ -367,7 +363,6 @@ _ASKING = (
         "trials of each case (default: the suite's, else 1)",
         "N",
         read=_trials,
-        ini=True,
         form=True,
         kept=True,
         tier="everyday",
@@ -435,7 +430,6 @@ _ANSWERS = (
         "record answers in FOLDER, and replay them from there",
         "FOLDER",
         read=filled("the name of a folder"),
-        ini=True,
         form=True,
         tier="everyday",
     ),
@@ -446,7 +440,6 @@ _ANSWERS = (
         # VCR's words, and its pytest plugins'.
         elsewhere={"once": "new", "new_episodes": "new", "rewrite": "all"},
         default="new",
-        ini=True,
         needs="cassette",
         form=True,
         tier="everyday",
@@ -455,6 +448,7 @@ _ANSWERS = (
         "resume",
         "reuse the last run's answers, and ask for missing ones; no default, as a run should ask anew",
         excludes=_NO_MODEL,
+        only_typed="a run should ask anew, unless you say so",
     ),
     Option(
         "max-cost",
@@ -464,10 +458,20 @@ _ANSWERS = (
         form=True,
         tier="everyday",
     ),
-    Option("estimate", "print calls, tokens and a price range, and send no request", excludes=_NO_MODEL),
+    Option(
+        "estimate",
+        "print calls, tokens and a price range, and send no request",
+        excludes=_NO_MODEL,
+        only_typed="with it, nothing runs",
+    ),
 )
 # For programs that start pytest.
-_EVENTS = Option("events", "write a line of JSON for each event, as it happens", "FILE|FD")
+_EVENTS = Option(
+    "events",
+    "write a line of JSON for each event, as it happens",
+    "FILE|FD",
+    only_typed="the program that starts pytest reads them",
+)
 
 _TITLES: Mapping[Tier, str] = {
     "everyday": "what most runs need",

@@ -102,8 +102,8 @@ def _tables(path: Path, prefix: str) -> ModelTables:
     for key in data:
         if key != "models":
             hint = near(key, ["models"]) or (
-                f"; expected only tables [{prefix}models.NAME]; pytest's ini file has the options, as "
-                "tooleval_NAME"
+                f"; expected only tables [{prefix}models.NAME]; options belong beside pytest's own, in "
+                f"its ini file: tooleval_{key.replace('-', '_')}"
             )
             place = key_place(path, text, prefix + key, "tool.tooleval")
             raise ConfigError(f"{place}: unknown key '{prefix}{key}'{hint}")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.plugin.settings import read_settings
+from pytest_tooleval.settings import options
 from pytest_tooleval.settings.options import OPTIONS
 from pytest_tooleval.settings.parts import Settings
 from pytest_tooleval.suite.overrides import Overrides
@@ -35,20 +36,22 @@ class FakeConfig:
         return self._ini.get(name)
 
     def _get_unknown_ini_keys(self) -> set[str]:
-        known = {f"tooleval_{key}" for key, option in OPTIONS.items() if option.ini}
+        known = {f"tooleval_{key}" for key, option in OPTIONS.items() if not option.only_typed}
         return self._ini.keys() - known
 
 
 def settings(root: Path, line: str = "", **ini: Any) -> Settings:
     """Those of a command line, without `--tooleval-` in front of each option, and of an ini file."""
-    options: dict[str, Any] = {}
+    given_options: dict[str, Any] = {}
     for text in line.split(" --") if line else ():
         name, _, value = text.removeprefix("--").partition("=")
         option = OPTIONS[name.replace("-", "_")]
         key = f"tooleval_{option.key}"
-        options[key] = [*options.get(key, []), value] if option.repeats else option.is_flag or value
+        given_options[key] = (
+            [*given_options.get(key, []), value] if option.repeats else option.is_flag or value
+        )
     given = {f"tooleval_{key}": value for key, value in ini.items()}
-    return read_settings(FakeConfig(root, given, **options))  # type: ignore[arg-type]
+    return read_settings(FakeConfig(root, given, **given_options))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -176,6 +179,22 @@ def test_a_preset_says_which_it_replaced_and_what_that_took_away(
 ) -> None:
     texts = settings(tmp_path, line, **{"preset": ini} if ini else {}).replaced
     assert "".join(texts).removeprefix("--tooleval-preset=") == REPLACED[line, ini]
+
+
+def test_the_ini_file_takes_what_presets_set(tmp_path: Path) -> None:
+    presets = options.PRESETS
+    sets = {key for preset in presets.values() for key in preset.sets}
+    assert not [key for key in sets if OPTIONS[key].only_typed]
+    ini: dict[str, Any] = {"pass": "all", "confidence": "0.9", "fail_under": ["0.5"]}
+    found = settings(tmp_path, **ini)
+    assert (found.asking.overrides.pass_rule, found.judging.gates.confidence) == ("all", 0.9)
+
+
+def test_paths_of_the_ini_file_begin_at_its_folder(
+    tmp_path: Path,
+) -> None:
+    found = settings(tmp_path, report=["out.json"])
+    assert [report.path for report in found.outputs.reports] == [tmp_path / "out.json"]
 
 
 def test_of_two_gates_for_the_same_the_later_one_holds(tmp_path: Path) -> None:
@@ -341,7 +360,7 @@ def test_a_wrong_value_of_the_ini_file_is_named_as_such(
     [
         ("tooleval_models", "pytest.ini:2:1: unknown key tooleval_models, did you mean tooleval_model?"),
         ("tooleval_fail_undr", "did you mean tooleval_fail_under or tooleval_fail_over?"),
-        ("tooleval_threshold", "use --tooleval-threshold, on the command line or in addopts"),
+        ("tooleval_shard", "each job has its own: use --tooleval-shard on the command line"),
         ("tooleval_colour", "expected one of tooleval_model, "),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_pyproject_without_us_is_fine(tmp_path: Path) -> None:
     [
         ("[models.a", "tooleval.toml: "),
         ("[model.a]", "tooleval.toml:1:1: unknown key 'model', did you mean models?"),
-        ("fail_under = 1", "pytest's ini file has the options, as tooleval_NAME"),
+        ("fail-under = 1", "beside pytest's own, in its ini file: tooleval_fail_under"),
         ("models = 5", "expected tables [models.NAME], got 5; to choose models, set tooleval_model"),
     ],
 )
