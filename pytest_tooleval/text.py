@@ -90,7 +90,7 @@ def near(name: str, names: Iterable[str], prefix: str = "") -> str:
     """
     from difflib import get_close_matches
 
-    known = list(names)
+    known = list(dict.fromkeys(names))
     rows = (each for each in known if each.startswith(f"{name}["))
     found = [*islice(rows, 3)] or get_close_matches(name, known, n=3, cutoff=0.6)
     return f", did you mean {' or '.join(prefix + each for each in found)}?" if found else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
@@ -17,7 +17,7 @@ from .spec import LEXICAL, ModelSpec
 from .table_checks import spec_from_table
 from .tables import ModelTables, toml_key
 
-_WRITE = " (write it with the provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ...)"
+_WRITE = "; write it with the provider: openai/NAME, anthropic/NAME, ollama_chat/NAME, ..."
 # Providers of their own models, which no other provider's name has to stand for.
 _MAKERS = ("anthropic", "deepseek", "gemini", "mistral", "moonshot", "openai", "xai", "zai")
 _UNRELEASED = ("beta", "exp", "experimental", "latest", "preview")
@@ -57,6 +57,8 @@ def _check_label(name: str) -> None:
             f"model name {name!r}: expected a name without brackets, '::', control characters or "
             "surrounding spaces, because it becomes part of node ids"
         )
+    if name.endswith("/"):
+        raise ConfigError(f"model name {name!r}: the name is missing after the provider")
 
 
 def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
@@ -71,34 +73,26 @@ def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
     alike = near(name, [*tables.tables, LEXICAL, *spelled, *known_models(), *litellm_models()])
     alike = f", did you mean {same[0]}?" if same else alike
     home = tables.path.name if tables.path else "pyproject.toml"
-    defined = ", ".join([*tables.tables, LEXICAL])
-    label, lines = _as_table(name, tables.path.parent if tables.path else Path())
+    label, keys = _as_table(name, tables.path.parent if tables.path else Path())
     return ConfigError(
         f"unknown model {name!r}{alike}\n"
         f"  {reason}\n"
-        f"  Models that you can use right now: {defined}\n"
-        f"  To define {label!r}, add to {home}:\n\n"
-        f"    [{tables.prefix}models.{toml_key(label)}]\n" + "".join(f"    {line}\n" for line in lines)
+        f"  Models that you can use right now: {', '.join([*tables.tables, LEXICAL])}\n"
+        f"  To define it, write [{tables.prefix}models.{toml_key(label)}] with {keys} in {home}"
     )
 
 
-def _as_table(name: str, folder: Path) -> tuple[str, Sequence[str]]:
-    """The name and the lines of a table for what was named instead: a function, an address, a model."""
+def _as_table(name: str, folder: Path) -> tuple[str, str]:
+    """The name and the keys of a table for what was named instead: a function, an address, a model."""
     module, colon, function = name.rpartition(":")
     dotted = re.sub(r"[/\\]", ".", module.removesuffix(".py")).strip(".")
     file = folder / dotted.replace(".", "/")
     # An ollama model such as mistral:latest looks alike.
     if colon and function.isidentifier() and (file.is_dir() or file.with_suffix(".py").is_file()):
-        return function, [f'callable = "{dotted}:{function}"']
+        return function, f'callable = "{dotted}:{function}"'
     if name.startswith(("http://", "https://")):
-        return "served", [
-            'model = "openai/NAME"   # the model that this server of OpenAI\'s protocol has',
-            f'api_base = "{name}"',
-        ]
-    return name, [
-        'model = "anthropic/claude-sonnet-5"   # a litellm name: PROVIDER/NAME',
-        'api_key_env = "ANTHROPIC_API_KEY"       # the environment variable that holds the key',
-    ]
+        return "served", f'model = "openai/NAME" and api_base = "{name}"'
+    return name, 'model = "PROVIDER/NAME"'
 
 
 def unserved(name: str) -> str | None:
@@ -122,7 +116,7 @@ def unserved(name: str) -> str | None:
         return None
     if slash:
         return f"litellm knows no provider {provider!r}{near(provider, known_providers())}"
-    return f"No config table defines it, and litellm does not know its provider{_WRITE}."
+    return f"No config table defines it, and litellm does not know its provider{_WRITE}"
 
 
 def newest_of(family: str, models: Mapping[str, Entry]) -> str | None:

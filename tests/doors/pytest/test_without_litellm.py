@@ -53,7 +53,7 @@ def test_another_one_names_the_command_before_anything_is_asked(project: Project
         ),
         (
             "claud",
-            ["*unknown model 'claud'*", "  no known model has this name (write it with the provider: *"],
+            ["*unknown model 'claud'*", "  no known model has this name; write it with the provider: *"],
         ),
     ],
 )

@@ -237,18 +237,18 @@ def test_an_unknown_name_comes_with_near_ones_and_the_table_to_add(name: str, ne
     assert text.startswith(f"unknown model {name!r}")
     assert near in text
     header = name if "/" not in name else f'"{name}"'
-    assert f"[tool.tooleval.models.{header}]\n" in text
-    assert "api_key_env" in text
+    assert f"write [tool.tooleval.models.{header}] with model = " in text
+    assert text.count("\n") < 4
 
 
 @pytest.mark.parametrize(
     ("name", "table"),
     [
-        ("agents:good", '    [models.good]\n    callable = "agents:good"\n'),
-        ("agents.py:good", '    [models.good]\n    callable = "agents:good"\n'),
-        ("kit/shop.py:main", '    [models.main]\n    callable = "kit.shop:main"\n'),
-        ("http://x.test/v1", 'api_base = "http://x.test/v1"\n'),
-        ("mistral:latest", '    model = "anthropic/claude'),
+        ("agents:good", '[models.good] with callable = "agents:good" in tooleval.toml'),
+        ("agents.py:good", '[models.good] with callable = "agents:good" in tooleval.toml'),
+        ("kit/shop.py:main", '[models.main] with callable = "kit.shop:main" in tooleval.toml'),
+        ("http://x.test/v1", 'and api_base = "http://x.test/v1" in tooleval.toml'),
+        ("mistral:latest", 'with model = "PROVIDER/NAME" in tooleval.toml'),
     ],
 )
 def test_a_function_or_an_address_comes_with_its_own_table(
@@ -267,8 +267,13 @@ def test_a_function_or_an_address_comes_with_its_own_table(
 
 def test_the_table_to_add_fits_the_file_there_is(tmp_path: Path) -> None:
     tables = tables_of(tmp_path, '[models.a]\nmodel = "openai/x"')
-    with pytest.raises(ConfigError, match=r"add to tooleval\.toml:\n\n    \[models\.claude-3\]"):
+    with pytest.raises(ConfigError, match=r"\[models\.claude-3\] with .* in tooleval\.toml"):
         resolve_models(["claude-3"], tables)
+
+
+def test_a_provider_alone_is_no_model() -> None:
+    with pytest.raises(ConfigError, match="'openai/': the name is missing after the provider"):
+        resolve_models(["openai/"], ModelTables())
 
 
 @pytest.mark.parametrize("name", ["", " x", "a[b]", "a::b", "a\nb", "a\x1b[31m"])
