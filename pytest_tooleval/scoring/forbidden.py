@@ -17,6 +17,7 @@ from ..record.names import same_tool, undecorated
 from ..record.untrusted import as_mapping, values_in
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
+from ..suite.patterns import with_fitting
 from ..suite.policies import Policy
 from ..suite.resolved import accepts, find_tool, is_among, known_tools
 from ..text import json_text
@@ -109,6 +110,7 @@ def _is_tool(case: ResolvedCase, tools: Sequence[str], called: str) -> bool:
     """
     if accepts(tools, called, case):
         return True
+    tools = with_fitting(tools, (tool.name for tool in case.tools))
     offered = [*(tool.name for tool in case.tools), *tools]
     names = {called, _known(case, called)}
     if undecorated(called, tools):

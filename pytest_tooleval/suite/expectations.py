@@ -133,10 +133,10 @@ class Expectations(Commented):
     )
     forbidden_calls: Forbidden | None = Field(
         None,
-        description='Calls that fail the case, even if all else is right: tool names, {"tool": ..., '
-        '"params": {...}} with matchers, in which "*" is any tool or any argument; or "*" for every '
-        "tool that is neither expected nor a valid prerequisite. Unreadable arguments also fail the "
-        "case.",
+        description="Calls that fail the case, even if all else is right: tool names, also by a pattern "
+        'with one *, as in "delete_*"; {"tool": ..., "params": {...}} with matchers, in which "*" is '
+        'any tool or any argument; or "*" for every tool that is neither expected nor a valid '
+        "prerequisite. Unreadable arguments also fail the case.",
     )
     expected_state: Annotated[
         dict[str, ExpectedValue] | None,

@@ -104,7 +104,8 @@ class Policy(EndedCall):
     }
 
     tool: Annotated[OneOrMoreTools, Expects(_TOOLS)] = Field(
-        description='The tool whose calls are judged, or a list of tools; or "*" for any tool.'
+        description='The tool whose calls are judged, or a list of tools; "delete_*" is each tool that '
+        'begins so, and "*" any tool.'
     )
     params: (
         Annotated[

@@ -16,6 +16,7 @@ from .expectations import ANY_TOOL, Expectations, ExpectedCall
 from .fingerprints import content_of_case
 from .model import Suite, world_of
 from .overrides import ChoiceWord, Overrides
+from .patterns import fits, is_pattern, with_fitting
 from .tools import Choice, Tool
 
 _DEFAULTS = {row.name: row.default for row in ROWS if row.default is not None}
@@ -49,10 +50,13 @@ def same_name(expected: str, called: str, case: ResolvedCase) -> bool:
 
 
 def accepts(tools: Sequence[str], called: str, case: ResolvedCase) -> bool:
-    """True if a called name is one of the expected ones; `"*"` accepts any."""
+    """True if a called name is one of the expected ones, or fits a pattern; `"*"` accepts any."""
     if called in tools or ANY_TOOL in tools:
         return True
-    return any(same_name(tool, called, case) for tool in tools)
+    if any(is_pattern(tool) and fits(tool, called) for tool in tools):
+        return True
+    named = with_fitting(tools, (tool.name for tool in case.tools))
+    return any(same_name(tool, called, case) for tool in named)
 
 
 def is_expected(name: str, case: ResolvedCase) -> bool:
@@ -78,7 +82,8 @@ def find_tool(case: ResolvedCase, name: str) -> Tool | None:
 
 def offers(case: ResolvedCase, names: Sequence[str]) -> bool:
     """True if the case offers one of these tools; `"*"` is any tool."""
-    return any(bool(case.tools) if name == ANY_TOOL else find_tool(case, name) for name in names)
+    named = with_fitting(names, (tool.name for tool in case.tools))
+    return any(bool(case.tools) if name == ANY_TOOL else find_tool(case, name) for name in named)
 
 
 def is_unknown(case: ResolvedCase, call: ToolCall) -> bool:

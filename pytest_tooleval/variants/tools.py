@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -11,6 +11,7 @@ from ..record.names import meant, qualified
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import AnyOfCalls, ExpectedCall
 from ..suite.model import Suite
+from ..suite.patterns import is_pattern, with_fitting
 from ..suite.policies import FROM, Policy, replaced
 from ..suite.tools import AllowedTools, Choice, OneTool, Tool
 from .variant import Condition
@@ -61,7 +62,7 @@ def rename(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
         approvals={_name(each, names): answer for each, answer in case.approvals.items()},
         turns=turns,
         tool_choice=_choice(case.tool_choice, names),
-        forbidden_calls=tuple(_call(each, names) for each in case.forbidden_calls),
+        forbidden_calls=tuple(_forbidden(case.forbidden_calls, names)),
         policies=tuple(_policy(each, names) for each in case.policies),
     )
 
@@ -136,7 +137,7 @@ def _with_names(part: Any, names: Mapping[str, str]) -> Any:
     elif part.expected_calls is not None:
         update["expected_calls"] = [_call(each, names) for each in part.expected_calls]
     if isinstance(part.forbidden_calls, list):
-        update["forbidden_calls"] = [_call(each, names) for each in part.forbidden_calls]
+        update["forbidden_calls"] = _forbidden(part.forbidden_calls, names)
     if isinstance(part, Turn):
         update["new_tools"] = [_name(each, names) for each in part.new_tools]
     return part.model_copy(update=update)
@@ -172,9 +173,18 @@ def _call(call: str | ExpectedCall, names: Mapping[str, str]) -> Any:
     return call.model_copy(update={"tool": _names(call.tool, names)})
 
 
+def _forbidden(calls: Iterable[str | ExpectedCall], names: Mapping[str, str]) -> list[Any]:
+    found: list[str | ExpectedCall] = []
+    for call in calls:
+        found += with_fitting([call], names) if isinstance(call, str) else [call]
+    return [_call(call, names) for call in found]
+
+
 def _names(tools: Any, names: Mapping[str, str]) -> Any:
     if isinstance(tools, list):
-        return [_names(each, names) for each in tools]
+        return [None if each is None else _name(each, names) for each in tools]
+    if isinstance(tools, str) and is_pattern(tools):
+        return [_name(each, names) for each in with_fitting([tools], names)]
     return None if tools is None else _name(tools, names)
 
 

@@ -12,6 +12,7 @@ from ...record.names import same_tool
 from ..case import TestCase
 from ..expectations import ANY_TOOL, ExpectedCall
 from ..fields import expected_at, wrong_value
+from ..patterns import with_fitting
 from ..tools import Choice, forces_call
 from ..types import STOPS
 from .scope import Scope, ScopeTools
@@ -88,16 +89,18 @@ def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Scop
     """Undefined tools and invalid matchers in forbidden calls."""
     for index, call in enumerate(calls or ()):
         if isinstance(call, str):
-            yield from tools.undefined(call, (*at, index))
+            yield from tools.undefined(call, (*at, index), by_pattern=True)
             continue
-        yield from _call_errors(call, (*at, index), tools)
+        yield from _call_errors(call, (*at, index), tools, by_pattern=True)
         for field in (*(["optional"] if call.optional else ()), *_ENDS):
             if field in call.model_fields_set:
                 yield Finding((*at, index, field), "only for expected_calls; remove it", at_key=True)
 
 
-def _call_errors(call: ExpectedCall, at: Loc, tools: ScopeTools) -> Findings:
-    yield from tools.undefined(call.tool, (*at, "tool"))
+def _call_errors(
+    call: ExpectedCall, at: Loc, tools: ScopeTools, *, by_pattern: bool = False
+) -> Findings:
+    yield from tools.undefined(call.tool, (*at, "tool"), by_pattern=by_pattern)
     yield from matcher_findings(call.params or {}, (*at, "params"))
 
 
@@ -121,7 +124,11 @@ def forbidden_call_errors(scope: Scope) -> Findings:
     expected += [((*at, *place, "tool"), call.tool) for place, call in part.placed_calls]
     for place, name in expected:
         if isinstance(name, str) and (
-            forbids_all or any(same_tool(name, each, scope.tools.names) for each in forbidden)
+            forbids_all
+            or any(
+                same_tool(name, each, scope.tools.names)
+                for each in with_fitting(forbidden, scope.tools.names)
+            )
         ):
             message = "is also in forbidden_calls, so no answer can pass; fix one of the two"
             yield Finding(place, f"{show(name)} {message}")

@@ -26,7 +26,7 @@ def policy_errors(
     """Undefined tools, invalid matchers and pointers, and policies that require nothing."""
     for index, policy in enumerate(policies):
         here = (*at, "policies", index)
-        yield from tools.undefined(policy.tool, (*here, "tool"))
+        yield from tools.undefined(policy.tool, (*here, "tool"), by_pattern=True)
         yield from matcher_findings(policy.params or {}, (*here, "params"))
         yield from matcher_findings({"result": policy.result}, here)
         for field, other in policy.others:
@@ -83,7 +83,7 @@ def _limits(policy: Policy, at: Loc) -> Findings:
 
 def _other(other: OtherCall, at: Loc, tools: ScopeTools, *, is_short: bool = False) -> Findings:
     """What is wrong with the other call of a policy, or of `$from`."""
-    yield from tools.undefined(other.tool, at if is_short else (*at, "tool"))
+    yield from tools.undefined(other.tool, at if is_short else (*at, "tool"), by_pattern=True)
     params = other.params or {}
     for place, pointer in operands(SAME, params, (*at, "params")):
         yield from _pointer(pointer, place)

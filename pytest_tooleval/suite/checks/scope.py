@@ -12,6 +12,7 @@ from ...record.names import OfferedNames
 from ..case import TestCase, Turn
 from ..expectations import ANY_TOOL
 from ..model import Suite
+from ..patterns import is_pattern, with_fitting
 from ..tools import ProviderTools, Tool
 
 
@@ -40,7 +41,8 @@ class ScopeTools:
 
     def meant(self, names: Iterable[str]) -> set[str]:
         """The names of the tools that these names mean."""
-        return {found for name in names if (found := self._offered.meant(name)) is not None}
+        named = with_fitting([*names], self.names)
+        return {found for name in named if (found := self._offered.meant(name)) is not None}
 
     def named(self, names: Collection[str]) -> Sequence[Tool]:
         """The tools that any of these names means; `"*"` means all of them."""
@@ -60,18 +62,33 @@ class ScopeTools:
         hint = f", did you mean {show(near)}?" if near else f"; defined tools: {listing(self.names)}"
         return f"the tool {show(name)} is not defined in {self.source}{hint}"
 
-    def undefined(self, names: str | Sequence[str | None] | None, at: Loc) -> Findings:
-        """Undefined tools in a name or a list of names, and `"*"` in a list."""
+    def undefined(
+        self, names: str | Sequence[str | None] | None, at: Loc, *, by_pattern: bool = False
+    ) -> Findings:
+        """Undefined tools in a name or a list of names, patterns that fit none, and `"*"` in a list."""
         if isinstance(names, str):
-            if self.lacks(names):
-                yield Finding(at, self.complaint(names))
+            yield from self._undefined(names, at, by_pattern=by_pattern)
             return
         for index, name in enumerate(names or ()):
             if name == ANY_TOOL:
                 message = '"*" means any tool and cannot be in a list; write "*" alone'
                 yield Finding((*at, index), message)
-            elif name is not None and self.lacks(name):
-                yield Finding((*at, index), self.complaint(name))
+            elif name is not None:
+                yield from self._undefined(name, (*at, index), by_pattern=by_pattern)
+
+    def _undefined(self, name: str, at: Loc, *, by_pattern: bool) -> Findings:
+        if not is_pattern(name):
+            if self.lacks(name):
+                yield Finding(at, self.complaint(name))
+        elif not by_pattern:
+            yield Finding(
+                at, f"{show(name)} is a pattern, for policies and forbidden_calls; name the tools"
+            )
+        elif name.count("*") > 1:
+            yield Finding(at, f'only one "*" may be in a name, got {show(name)}')
+        elif self.complete and not self.meant([name]):
+            known = f"defined tools: {listing(self.names)}" if self.names else "it has none"
+            yield Finding(at, f"no tool of {self.source} fits the pattern {show(name)}; {known}")
 
 
 class Scope(NamedTuple):
