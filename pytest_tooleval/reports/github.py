@@ -15,10 +15,10 @@ from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..text import printable, shorten
 from ..verdicts.words import excuse
+from .markdown import SUMMARY_LIMIT
 
 _MOST = 10  # of each kind per step, as GitHub shows no more
 _TEXT = 1000
-SUMMARY_BYTES = 1024 * 1024
 
 
 def annotations(
@@ -122,4 +122,4 @@ def room_in_step_summary(path: Path) -> int:
     """How many bytes can be added: GitHub does not show a summary above 1 MiB."""
     used = path.stat().st_size if path.exists() else 0
     # The newline that append_step_summary may add counts too.
-    return max(SUMMARY_BYTES - used - 1, 0)
+    return max(SUMMARY_LIMIT - used - 1, 0)

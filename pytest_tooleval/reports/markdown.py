@@ -93,6 +93,9 @@ class Section:
         return (self.cut(most) if most else ""), len(self.entries) - most
 
 
+Sections = Iterator[Section]
+
+
 def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
     """A report of at most `limit` bytes of UTF-8, at least 4,096.
 
@@ -116,13 +119,10 @@ def fitted(head: str, sections: Iterable[Section], foot: str, limit: int) -> str
     return "".join([*parts, foot])
 
 
-def _sections(document: RowsDocument) -> Iterable[Section]:
+def _sections(document: RowsDocument) -> Sections:
     """The most important first."""
-    if unread := document.run.unreadable:
-        yield Section("\n", [f"{line}\n" for line in unreadable_lines(unread)])
-    verdicts = [entry for line in model_lines(document) for entry in _model_line(line)]
-    if verdicts:
-        yield Section("\n", verdicts)
+    yield from listed("\n", unread_lines(document.run.unreadable))
+    yield from listed("\n", [entry for line in model_lines(document) for entry in _model_line(line)])
     if document.baseline:
         yield _baseline(document.baseline)
     models = [row for row in document.models if row.model]
@@ -132,13 +132,8 @@ def _sections(document: RowsDocument) -> Iterable[Section]:
         rows = models if several else suites
         yield _scores(document, rows, "\n### Scores\n\n", suites=not several)
         yield details("All figures", _scores(document, rows, "", suites=not several, whole=True))
-    replaced = [
-        f"- {code(row.model)}: {code(fallbacks_text(row.fallbacks), _LINE)}\n"
-        for row in models
-        if row.fallbacks
-    ]
-    if replaced:
-        yield Section("\n", replaced)
+    replaced = [(row.model, fallbacks_text(row.fallbacks)) for row in models if row.fallbacks]
+    yield from listed("\n", [f"- {code(model)}: {code(text, _LINE)}" for model, text in replaced])
     if document.variants:
         yield _table("\n### Variants\n\n", variants_table(document.variants))
         for about, lines in curves_of(document.variants):
@@ -146,17 +141,13 @@ def _sections(document: RowsDocument) -> Iterable[Section]:
         yield Section("\n", [f"- {code(each, _LINE)}\n" for each in variant_remarks(document.variants)])
     yield from _case_sections(document)
     varied = variant_changes(document.variants, document.shared_names, whole=True)
-    changes = [f"- {code(each, _LINE)}\n" for each in varied]
-    if changes:
-        yield details("Cases under variants", _most(changes))
+    yield from _folded("Cases under variants", [f"- {code(each, _LINE)}" for each in varied])
     trials = [(case, trial) for case in document.unchanged for trial in case.trials]
     unplayed = [_of_world(case, line) for case, trial in trials for line in trial.not_played]
-    if unplayed:
-        yield details(f"{counted(len(unplayed), 'call')} not played on a world", _most(unplayed))
+    yield from _folded(f"{counted(len(unplayed), 'call')} not played on a world", unplayed)
     differing = [_of_world(case, line) for case, trial in trials for line in trial.differing]
-    if differing:
-        count = counted(len(differing), "recorded answer")
-        yield details(f"{count} that the world gives otherwise", _most(differing))
+    count = counted(len(differing), "recorded answer")
+    yield from _folded(f"{count} that the world gives otherwise", differing)
     for confusion in document.confusion:
         yield _confusion(confusion)
     if several:
@@ -197,14 +188,14 @@ def loud(verdict: str) -> str:
     return re.sub(r"^[^(,:]+", lambda match: match[0].upper(), verdict)
 
 
-def unreadable_lines(files: Sequence[Unreadable]) -> list[str]:
+def unread_lines(files: Sequence[Unreadable]) -> list[str]:
     """The files that could not be collected, with the reasons."""
     return [f"- {code(each.file)}: {code(each.reason, _LINE)}" for each in files]
 
 
 def _model_line(line: ModelLine) -> Iterator[str]:
-    yield f"- {_WORDS[line.verdict]}: {code(line.model)}, {code(line.text, _LINE)}\n"
-    yield from (f"    - {code(text, _LINE)}\n" for text in line.more)
+    yield f"- {_WORDS[line.verdict]}: {code(line.model)}, {code(line.text, _LINE)}"
+    yield from (f"    - {code(text, _LINE)}" for text in line.more)
 
 
 def _baseline(found: Comparison) -> Section:
@@ -214,14 +205,14 @@ def _baseline(found: Comparison) -> Section:
     return Section(head + table.head, table.entries)
 
 
-def _case_sections(document: RowsDocument) -> Iterator[Section]:
+def _case_sections(document: RowsDocument) -> Sections:
     """Each case that changed or did not pass once, the worst first."""
-    for group, listed in groupby(listed_cases(document, lambda row: True), lambda case: case.group):
-        cases = list(listed)
+    for group, same in groupby(listed_cases(document, lambda row: True), lambda case: case.group):
+        cases = list(same)
         title = f"{counted(len(cases), 'result')} {_GROUPS.get(group, group)}"
-        entries = [f"{case_entry(case)}\n" for case in cases[:_MOST_CASES]]
+        entries = [case_entry(case) for case in cases[:_MOST_CASES]]
         is_open = group in ("forbidden", "newly broken", "failed")
-        yield details(title, Section("", entries, total=len(cases)), shown=is_open)
+        yield from _folded(title, entries, len(cases), shown=is_open)
 
 
 def _scores(
@@ -286,7 +277,7 @@ def case_entry(case: ListedCase, *, on_model: bool = True, place: str = "", addr
 
 
 def _of_world(case: CaseRow, line: str) -> str:
-    return f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}\n"
+    return f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}"
 
 
 def _confusion(found: Confusion) -> Section:
@@ -299,22 +290,29 @@ def _confusion(found: Confusion) -> Section:
     return details(f"Tools called: {matrix.title}", section)
 
 
-def _changed_cases(comparison: Comparison) -> Iterable[Section]:
+def _changed_cases(comparison: Comparison) -> Sections:
     """Cases that are not the same in the baseline."""
     lists = [each for each in case_lists(comparison) if not each.is_moved]
     entries = [
         f"- {each.title}: {code(item.of.case)} of {code(item.suite)}"
-        + (f": {code(item.more, _LINE)}\n" if item.more else "\n")
+        + (f": {code(item.more, _LINE)}" if item.more else "")
         for each in lists
         for item in each.items
     ]
-    if entries:
-        counts = [f"{len(each.items)} {each.title}" for each in lists]
-        yield details(f"Cases that differ from the baseline: {', '.join(counts)}", _most(entries))
+    counts = [f"{len(each.items)} {each.title}" for each in lists]
+    yield from _folded(f"Cases that differ from the baseline: {', '.join(counts)}", entries)
 
 
-def _most(entries: Sequence[str]) -> Section:
-    return Section("", entries[:_MOST_CASES], total=len(entries))
+def listed(head: str, lines: Sequence[str], total: int = 0, more: str = Section.more) -> Sections:
+    """Lines below their head, if there are any: the first ones of `total`, or all."""
+    if lines:
+        yield Section(head, [f"{line}\n" for line in lines], total=total, more=more)
+
+
+def _folded(title: str, lines: Sequence[str], total: int = 0, *, shown: bool = False) -> Sections:
+    """The first lines in a fold, if there are any."""
+    for section in listed("", lines[:_MOST_CASES], total or len(lines)):
+        yield details(title, section, shown=shown)
 
 
 def details(summary: str, section: Section, *, shown: bool = False) -> Section:

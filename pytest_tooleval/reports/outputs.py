@@ -149,11 +149,9 @@ def on_github(option: str) -> bool:
 def _write_for_github(document: RowsDocument, root: Path, *, failures: bool) -> list[str]:
     """Append the step summary; return the annotations."""
     from .github import annotations, append_step_summary, room_in_step_summary
-    from .markdown import LEAST_LIMIT, SUMMARY_LIMIT, markdown_text
+    from .markdown import LEAST_LIMIT, markdown_text
 
     job = CiJob.now()
-    if job and job.summary:
-        room = min(SUMMARY_LIMIT, room_in_step_summary(job.summary))
-        if room >= LEAST_LIMIT:
-            append_step_summary(job.summary, markdown_text(document, room))
+    if job and job.summary and (room := room_in_step_summary(job.summary)) >= LEAST_LIMIT:
+        append_step_summary(job.summary, markdown_text(document, room))
     return annotations(document, failures, root, job.workspace if job else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, takewhile
 from typing import Literal, NamedTuple
 
@@ -17,7 +18,17 @@ from ..verdicts.loosened import loosened_gates
 from ..verdicts.words import run_summary
 from .columns import limits_of
 from .comparison import listed_cases
-from .markdown import Section, case_entry, code, details, fitted, loud, models_table, unreadable_lines
+from .markdown import (
+    Section,
+    case_entry,
+    code,
+    details,
+    fitted,
+    listed,
+    loud,
+    models_table,
+    unread_lines,
+)
 from .notes import spent_text
 
 _MOST = 10  # entries of each list
@@ -25,6 +36,7 @@ _LIMIT = 64_800  # with the marker before it, 65,000
 _LINE, _ASKED, _COMMAND = 300, 160, 400
 _BEFORE = 40  # characters before the first difference of long texts
 _GATES = ("**FAILED**", "inconclusive", "passed")
+_list = partial(listed, more="- and {} more\n")
 _INTERRUPTED = 2  # pytest's exit status, also for files that cannot be read
 _GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
 
@@ -147,14 +159,6 @@ def comment_text(
     return fitted(_verdict(document, note), sections, f"\n{'; '.join(_facts(document, link))}\n", _LIMIT)
 
 
-def _list(head: str, entries: Sequence[str], total: int = 0) -> Iterator[Section]:
-    """Entries below their head, if there are any: the first ones of `total`, or all."""
-    if entries:
-        yield Section(
-            f"\n{head}", [f"{entry}\n" for entry in entries], total=total, more="- and {} more\n"
-        )
-
-
 def _verdict(document: RowsDocument, note: str) -> str:
     summary = run_summary(document)
     word = summary.verdict.lower() if summary.outcome == "passed" else f"**{loud(summary.verdict)}**"
@@ -167,13 +171,13 @@ def _verdict(document: RowsDocument, note: str) -> str:
 def _reasons(document: RowsDocument, problem: str) -> Iterator[Section]:
     """Why a run ended early or evaluated nothing, and the gates, failed ones first."""
     unread = document.run.unreadable
-    lines = unreadable_lines(unread) or _quoted(problem)
+    lines = unread_lines(unread) or _quoted(problem)
     if run_summary(document).outcome == "skipped":
         lines += _quoted("\n".join(dict.fromkeys(case.reason for case in document.unchanged)))
-    yield from _list("", lines[:_MOST], len(lines))
+    yield from _list("\n", lines[:_MOST], len(lines))
     gates = sorted(document.gates, key=lambda gate: _GATES.index(_word_of(gate)))
     shown = [f"- gate {_word_of(gate)}: {code(gate.message, _LINE)}" for gate in gates[: 5 * _MOST]]
-    yield from _list("", shown, len(gates))
+    yield from _list("\n", shown, len(gates))
 
 
 def _word_of(gate: Gate) -> str:
@@ -185,7 +189,7 @@ def _loosened(document: RowsDocument, changed: Changed) -> Iterator[Section]:
     old = document.baseline.old.gates if document.baseline else ()
     gates = loosened_gates(old, document.gates, document.unchanged)
     lines = [*(f"- {code(text, _LINE)}" for text in gates), *_by_file(changed.loosened)]
-    head = "**Loosened** (reported, not judged)\n\n"
+    head = "\n**Loosened** (reported, not judged)\n\n"
     yield from _list(head, lines[: 2 * _MOST], len(lines))
 
 
@@ -202,15 +206,15 @@ def _lists(
     """The cases that decide, each once; newly broken ones with what may have broken them."""
     several = len(_evaluated(document)) > 1
     found = listed_cases(document, lambda row: not row.was_expected)
-    for group, listed in groupby(found, lambda case: case.group):
-        cases, entries = list(listed), []
+    for group, grouped in groupby(found, lambda case: case.group):
+        cases, entries = list(grouped), []
         for case in cases[:_MOST]:
             where = place(case.row.file, case.row.line)
             lines = [case_entry(case, on_model=several, place=where.text, address=where.address)]
             if case.group in ("forbidden", "newly broken"):
                 lines += _cause(case.row, cause(case.row))
             entries.append("\n".join(lines))
-        title = f"**{_GROUPS.get(group, group.capitalize())} ({len(cases)})**\n\n"
+        title = f"\n**{_GROUPS.get(group, group.capitalize())} ({len(cases)})**\n\n"
         yield from _list(title, entries, len(cases))
 
 
@@ -254,7 +258,7 @@ def _changes(changed: Changed) -> Iterator[Section]:
         lines.append(f"- {counted(changed.answers, 'recorded answer')}")
     if changed.unknown:
         lines.append(f"- not known: {changed.unknown}")
-    yield from _list("**Changed by this pull request**\n\n", lines)
+    yield from _list("\n**Changed by this pull request**\n\n", lines)
 
 
 def _facts(document: RowsDocument, link: str) -> Iterator[str]:
