@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
@@ -50,10 +49,8 @@ class _NoHistory(click.ClickException):
 
 def _open(folder: Path | None, place: str | None) -> History:
     project = Project.around(folder)
-    history = History(project.store, place_from(place, project))
-    for problem in history.refresh():
-        click.echo(printable(problem), err=True)
-    if not os.path.isfile(history.path):
+    history = History(project.store, place_from(place, project), _tell)
+    if history.is_empty:
         raise _NoHistory(
             printable(
                 f"{history.place.name}: no history yet; run pytest with a model first, or name the "
@@ -61,6 +58,10 @@ def _open(folder: Path | None, place: str | None) -> History:
             )
         )
     return history
+
+
+def _tell(problem: str) -> None:
+    click.echo(printable(problem), err=True)
 
 
 def place_from(typed: str | None, project: Project) -> Place:

@@ -1,6 +1,6 @@
 """The baseline that git finds for the tested commit: `auto`, `auto:BRANCH`.
 
-Needs no index, only the names of the heads and the documents of the chosen runs.
+Needs only the names of the heads, and the heads and documents of the chosen runs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_base(
     """
     of = path_within(root)
     names: dict[str, list[HeadName]] = {}
-    for file in place.sizes("heads"):
+    for file in place.files("heads"):
         if name := read_name(file):
             names.setdefault(name.commit, []).append(name)
     commits = base_commits(root, branch)
@@ -54,12 +54,12 @@ def find_base(
     nearest: Side | None = None
     read = 0
     for distance, commit in enumerate(commits):
-        found = ((name, read_head(place, name)) for name in sorted(names.get(commit, ()), reverse=True))
-        heads = [(name, head) for name, head in found if _is_of(head, of)]
-        whole = [(name, head) for name, head in heads if _can_be_base(head)]
+        runs = [read_head(place, name) for name in sorted(names.get(commit, ()), reverse=True)]
+        heads = [run.head for run in runs if run.is_of(of)]
+        whole = [head for head in heads if _can_be_base(head)]
         others += len(heads) - len(whole)
         if whole:
-            texts = [read_document(place, name, head, Texts) for name, head in whole]
+            texts = [read_document(place, head, Texts) for head in whole]
             side = _side(root, texts, commit, distance)
             if not holding or side.answers(holding):
                 return side
@@ -73,12 +73,6 @@ def find_base(
         f"{place.name}: no whole run of {commits[0][:10]} or of {counted(len(commits) - 1, 'commit')} "
         f"before it{no}; run all suites on the base branch with this history{_if_shallow(root)}"
     )
-
-
-def _is_of(head: Head, root: str | None) -> bool:
-    """Whether the run is one of this project, and not of another one in the repository."""
-    git = head.summary.git
-    return git is None or git.is_of(root)
 
 
 def _can_be_base(head: Head) -> bool:

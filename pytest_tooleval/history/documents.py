@@ -15,7 +15,6 @@ from itertools import accumulate
 from typing import TypeVar
 
 import msgspec
-from msgspec import structs
 
 from ..errors import ToolevalError
 from ..record.comparison import Comparison
@@ -29,12 +28,15 @@ from ..verdicts.summary import file_order, rows_document
 from .heads import (
     Head,
     HeadName,
+    KeptRun,
     ShortCase,
     Trust,
-    decode_head,
+    document_of,
+    pack_head,
     parts_of,
     short_case,
     summary_of,
+    unpack_head,
 )
 from .places import Place
 
@@ -43,7 +45,7 @@ from .places import Place
 _CASES = 50
 _BYTES = 1_000_000
 # Level 6 takes three times as long, while the run waits, and saves a sixth.
-_LEVEL, _HEAD_LEVEL = 1, 6
+_LEVEL = 1
 
 _Case = TypeVar("_Case", bound=CaseRow)
 _T = TypeVar("_T", bound=RowsDocument)
@@ -87,12 +89,12 @@ def put_run(
         bytes=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
         written=time.time(),
+        rows=len(rows),
         members=tuple(zip(starts, map(len, members), strict=True)),
         parts=parts,
-        cases=tuple(shorts),
     )
     name = HeadName(run.id, run.git.commit if run.git else "-")
-    for file, content in ((name.document, data), (name.head, _pack(to_json(head), _HEAD_LEVEL))):
+    for file, content in ((document_of(run.id), data), (name.head, pack_head(head, shorts))):
         try:
             place.put(file, content)
         except FileExistsError:
@@ -117,8 +119,8 @@ def _packed(document: RowsDocument, cases: Sequence[KeptCase]) -> tuple[list[byt
     return [*members, _pack(b"\n]}\n")], shorts
 
 
-def _pack(data: bytes, level: int = _LEVEL) -> bytes:
-    return gzip.compress(data, compresslevel=level, mtime=0)
+def _pack(data: bytes) -> bytes:
+    return gzip.compress(data, _LEVEL, mtime=0)
 
 
 def _blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:
@@ -134,25 +136,21 @@ def _blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:
         yield block
 
 
-def read_document(place: Place, name: HeadName, head: Head, type: type[_T]) -> _T:
+def read_document(place: Place, head: Head, type: type[_T]) -> _T:
     """A run's document as `Texts`, `RowsDocument` or `Document`.
 
     Raises ToolevalError if it is missing or damaged.
     """
-    data = place.read(name.document)
-    where = f"{place.name}: {name.document}"
+    name = document_of(head.summary.id)
+    data, where = place.read(name), f"{place.name}: {name}"
     if len(data) != head.bytes or hashlib.sha256(data).hexdigest() != head.sha256:
         raise ToolevalError(f"{where}: torn: {len(data)} of {head.bytes} bytes, or another checksum")
-    return _decoded(data, name, where, type)
-
-
-def _decoded(data: bytes, name: HeadName, where: str, type: type[_T]) -> _T:
     try:
         document: _T = _READ[type].decode(gzip.decompress(data))  # type: ignore[assignment]
     except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
         why = f"not a results document of version {VERSION}: {printable(str(error))}"
         raise ToolevalError(f"{where}: {why}") from None
-    if document.run.id != name.id:
+    if document.run.id != head.summary.id:
         raise ToolevalError(f"{where}: the document of another run, {printable(document.run.id)}")
     return document
 
@@ -162,52 +160,20 @@ def cases_of(document: Texts, type: type[_Case]) -> list[_Case]:
     return [decode(case) for case in document.cases]
 
 
-def read_head(place: Place, name: HeadName) -> Head:
-    """A run's head, made from its document if it is damaged. Raises ToolevalError if both are.
-
-    Such a run cannot serve as an automatic baseline, as nothing else says that it is not a fork's.
-    """
-    head = decode_head(place, name)
-    if head is not None:
-        return head
-    data = place.read(name.document)
-    document = _decoded(data, name, f"{place.name}: {name.document}", RowsDocument)
-    return Head(
-        version=1,
-        trust="partial",
-        summary=summary_of(document, parts_of(document.cases)),
-        bytes=len(data),
-        sha256=hashlib.sha256(data).hexdigest(),
-    )
+def read_head(place: Place, name: HeadName) -> KeptRun:
+    """A run as its head knows it. Raises ToolevalError if it is missing or damaged."""
+    return unpack_head(place.read(name.head), name.id, f"{place.name}: {name.head}")
 
 
-def read_whole_head(place: Place, name: HeadName) -> Head:
-    """A run's head, also of one that an older version wrote: then made from the document."""
-    head = read_head(place, name)
-    if head.version > 1:
-        return head
-    document = read_document(place, name, head, RowsDocument)
-    is_partial = document.run.partial or bool(head.summary.ending)  # the oldest did not have it
-    return structs.replace(
-        head,
-        summary=structs.replace(head.summary, is_partial=is_partial),
-        parts=parts_of(document.cases),
-        cases=tuple(map(short_case, document.cases)),
-    )
-
-
-def read_case(place: Place, name: HeadName, nodeid: str) -> CaseResult | None:
+def read_case(place: Place, run: KeptRun, nodeid: str) -> CaseResult | None:
     """One case of a document, without the others; None without it. Raises ToolevalError."""
-    head = read_head(place, name)
-    if head.version == 1:  # its document is one piece
-        cases = read_document(place, name, head, Document).cases
-        return next((case for case in cases if case.nodeid == nodeid), None)
-    short = next((case for case in head.cases if case.nodeid == nodeid), None)
+    short = next((case for case in run.cases() if case.nodeid == nodeid), None)
     if short is None:
         return None
+    document = document_of(run.head.summary.id)
     try:
-        data = gzip.decompress(place.read(name.document, *head.members[short.member]))
+        data = gzip.decompress(place.read(document, *run.head.members[short.member]))
         return _READ_CASE.decode(data[short.start : short.start + short.size])
     except (OSError, EOFError, IndexError, zlib.error, msgspec.DecodeError) as error:
         why = printable(str(error))
-        raise ToolevalError(f"{place.name}: {name.document}: damaged: {why}") from None
+        raise ToolevalError(f"{place.name}: {document}: damaged: {why}") from None

@@ -1,6 +1,7 @@
 """The head of a run: what lists, names and trends need, and where each case is in the document.
 
-A head's name contains the commit, so one listing finds the runs of a commit.
+Its file has two gzip members: the head, and the cases in short, which only a search for one needs. Its
+name contains the commit, so one listing finds the runs of a commit.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..checkout.ci import CiJob
+from ..errors import ToolevalError
 from ..record.document import RowsDocument
+from ..record.encoding import to_json
 from ..record.results import CaseRow, Outcome
 from ..record.run import Run, RunSummary
 from ..record.summary import Summary
+from ..text import printable
 from ..verdicts.summary import SCORED, summarise
 from ..verdicts.words import ending, run_summary, sums_of
-from .places import Place
 
-VERSION: Literal[2] = 2
+VERSION: Literal[3] = 3
 _ALL = ("", "", "")
 Trust = Literal["whole", "partial", "fork"]
 
@@ -62,19 +65,25 @@ class ShortCase(Struct, frozen=True, array_like=True, gc=False):
     start: int = 0
     size: int = 0
 
+    @property
+    def name(self) -> str:
+        """The id, and the variant of a case under one."""
+        return f"{self.case}[{self.variant}]" if self.variant else self.case
+
 
 class Head(Struct, frozen=True, kw_only=True):
     """`bytes` and `sha256` verify the document, `members` are the start and size of its gzip members."""
 
-    version: Literal[1, 2] = VERSION
+    version: Literal[3] = VERSION
     trust: Trust
     summary: RunSummary
     bytes: int
     sha256: str
-    written: float = 0.0  # Unix time
+    written: float  # Unix time; of a log, its last event's
+    rows: int  # the number of cases, also under variants
+    packed: int = 0  # the CRC of the member with the cases
     members: tuple[tuple[int, int], ...] = ()
-    parts: tuple[Sums, ...] = ()
-    cases: tuple[ShortCase, ...] = ()
+    parts: tuple[Sums, ...]
 
 
 class HeadName(NamedTuple):
@@ -82,36 +91,71 @@ class HeadName(NamedTuple):
 
     id: str
     commit: str
-    is_packed: bool = True  # from version 2 on
 
     @property
     def head(self) -> str:
-        return f"heads/{self.id}.{self.commit}.json{'.gz' * self.is_packed}"
-
-    @property
-    def document(self) -> str:
-        return f"runs/{self.id}.json.gz"
+        return f"heads/{self.id}.{self.commit}.json.gz"
 
 
 # Made once, before there are threads: msgspec crashes when two of them make one at a time.
 _READ = msgspec.json.Decoder(Head)
+_READ_CASES = msgspec.json.Decoder(tuple[ShortCase, ...])
+
+
+def document_of(id: str) -> str:
+    """The name of a run's document."""
+    return f"runs/{id}.json.gz"
 
 
 def read_name(name: str) -> HeadName | None:
     """The run of `heads/ID.COMMIT.json.gz`; None for another file."""
     id, _, rest = name.rpartition("/")[2].partition(".")
     commit, _, ending = rest.partition(".")
-    return HeadName(id, commit, ending == "json.gz") if ending in ("json", "json.gz") else None
+    return HeadName(id, commit) if ending == "json.gz" else None
 
 
-def decode_head(place: Place, name: HeadName) -> Head | None:
-    """The head of a run; None for one that is damaged. Raises ToolevalError if it cannot be read."""
-    data = place.read(name.head)
+class KeptRun(NamedTuple):
+    """A run as its head knows it, with the packed cases."""
+
+    head: Head
+    packed: bytes
+
+    def is_of(self, root: str | None) -> bool:
+        """True unless this run is known to be of another root folder."""
+        git = self.head.summary.git
+        return git is None or git.is_of(root)
+
+    def cases(self) -> tuple[ShortCase, ...]:
+        return _READ_CASES.decode(gzip.decompress(self.packed))
+
+    def cases_called(self, name: str) -> list[ShortCase]:
+        """The cases with this id, or `ID[VARIANT]`."""
+        # Most runs that lack a case are skipped without reading theirs.
+        start = to_json(name.partition("[")[0])[:-1]
+        text = gzip.decompress(self.packed)
+        found = _READ_CASES.decode(text) if start in text else ()
+        return [case for case in found if case.name == name]
+
+
+def pack_head(head: Head, cases: Iterable[ShortCase]) -> bytes:
+    packed = gzip.compress(to_json(tuple(cases)), 6, mtime=0)
+    head = structs.replace(head, packed=zlib.crc32(packed))
+    return gzip.compress(to_json(head), 6, mtime=0) + packed
+
+
+def unpack_head(data: bytes, id: str, where: str) -> KeptRun:
+    """Read the head of this run. Raises ToolevalError if it is damaged."""
+    first = zlib.decompressobj(wbits=31)
     try:
-        head = _READ.decode(gzip.decompress(data) if name.is_packed else data)
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError):
-        return None
-    return head if head.summary.id == name.id else None
+        head = _READ.decode(first.decompress(data))
+    except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
+        why = f"damaged, or not a head of version {VERSION}: {printable(str(error))}; delete it"
+        raise ToolevalError(f"{where}: {why}") from None
+    if head.summary.id != id:
+        raise ToolevalError(f"{where}: the head of another run, {printable(head.summary.id)}")
+    if zlib.crc32(first.unused_data) != head.packed:
+        raise ToolevalError(f"{where}: damaged: the cases have another checksum; delete it")
+    return KeptRun(head, first.unused_data)
 
 
 def short_case(row: CaseRow, member: int = 0, start: int = 0, size: int = 0) -> ShortCase:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,18 +45,18 @@ class Folder(_Place):
         self.name = str(path)
         self._path = path
 
-    def sizes(self, folder: str) -> dict[str, int]:
-        """The sizes of the files in a folder, by names such as `runs/20261122-101530-3fa9c1.json.gz`."""
-        sizes = {}
-        with (
-            self._trying("read"),
-            contextlib.suppress(FileNotFoundError, NotADirectoryError),
-            os.scandir(self._path / folder) as found,
-        ):
-            for each in found:
-                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
-                    sizes[f"{folder}/{each.name}"] = each.stat().st_size
-        return sizes
+    def files(self, folder: str) -> dict[str, int | None]:
+        """The files, such as `runs/20261122-101530-3fa9c1.json.gz`, with sizes if they cost nothing."""
+        names = []
+        with self._trying("read"), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            names = os.listdir(self._path / folder)
+        return dict.fromkeys(f"{folder}/{name}" for name in names)
+
+    def size(self, name: str) -> int:
+        """The size of a file, 0 without it."""
+        with self._trying("read"), contextlib.suppress(FileNotFoundError):
+            return (self._path / name).stat().st_size
+        return 0
 
     def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
         """A file, or `size` bytes of it."""
@@ -68,8 +69,11 @@ class Folder(_Place):
         path = self._path / name
         with self._trying("written"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as file:
-                file.write(data)
+            if path.exists():
+                raise FileExistsError(path)
+            part = self._path / f".{secrets.token_hex(8)}.part"  # so that no reader finds half a file
+            part.write_bytes(data)
+            part.rename(path)
 
     def delete(self, name: str) -> None:
         with self._trying("written"):
@@ -102,13 +106,18 @@ class Bucket(_Place):
         own = (protocols,) if isinstance(protocols, str) else protocols
         self._has_folders = bool({"file", "memory"} & set(own))
 
-    def sizes(self, folder: str) -> dict[str, int]:
+    def files(self, folder: str) -> dict[str, int | None]:
         found = []
         with self._trying("read"), contextlib.suppress(FileNotFoundError):
             self._files.invalidate_cache()
             found = self._files.ls(f"{self._root}/{folder}", detail=True)
         sizes = {each["name"].rstrip("/").rpartition("/")[2]: each["size"] or 0 for each in found}
         return {f"{folder}/{name}": size for name, size in sizes.items() if name}
+
+    def size(self, name: str) -> int:
+        with self._trying("read"), contextlib.suppress(FileNotFoundError):
+            return int(self._files.size(f"{self._root}/{name}") or 0)
+        return 0
 
     def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
         end = None if size is None else start + size

@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from ..errors import ToolevalError
+from ..record.run import RunSummary
 from ..text import counted, first_few, local_time, near, printable
 from ..verdicts.sides import RUN_WORD
-from .index import NEWEST, ROOT, tags_of
+from .heads import Head, KeptRun
+from .runs import Listing, Runs
 
 _GOOD_LOOKED_AT = 100
-
-
-class _Run(NamedTuple):
-    id: str
-    number: int
-    started: str
-    branch: str | None
-    good: bool
-    # Runs that pytest ended early (interrupted, internal error, wrong usage) are not compared with.
-    latest: bool
-    root: str | None  # as in `Git`
-
-
-_RUNS = f"""
-    SELECT id, number, started, branch, good, status = 'finished' AND ifnull(exitstatus, 0) IN (0, 1),
-        {ROOT}
-    FROM runs {NEWEST}
-"""
+_LISTED = 8
 
 
 def find_run(
-    connection: sqlite3.Connection,
-    place: str,
-    name: str,
-    holding: Collection[tuple[str, str]],
-    root: str | None = None,
+    runs: Runs, name: str, holding: Collection[tuple[str, str]], root: str | None = None
 ) -> str:
     """The id of the run that a name means.
 
@@ -50,30 +30,31 @@ def find_run(
     Anything else is an id, or the beginning of one. With a `root` within the repository, `latest` and
     `good` are runs of that one, or of an unknown one. Raises ToolevalError for no run and for several.
     """
+    listing, place = runs.listing(), runs.place.name
+    ids = listing.ids
     if name.startswith("@"):
-        return _find_tagged(tags_of(connection), place, name[1:])
-    runs = [_Run(*row) for row in connection.execute(_RUNS)]
+        return _find_tagged(listing.tags, place, name[1:])
     match = RUN_WORD.fullmatch(name)
     # For `good`, an empty history and one with only this run give the same message.
-    if not runs and not (match and match["word"] == "good"):
+    if not ids and not (match and match["word"] == "good"):
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
     if match:
-        runs = [run for run in runs if None in (root, run.root) or run.root == root]
-        return _find_newest(connection, runs, place, match, holding)
-    found = [run for run in runs if name and run.id.startswith(name)]
-    found = [run for run in found if run.id == name] or found
+        return _find_newest(runs.newest(listing), place, match, holding, root)
+    found = [id for id in ids if name and id.startswith(name)]
+    found = [id for id in found if id == name] or found
     if len(found) == 1:
-        return found[0].id
+        return found[0]
     if found:
-        raise ToolevalError(f"{counted(len(found), 'run')} begin with {name}: {_listed(found)}")
-    meant = near(name, ["latest", "good", *(f"@{tag}" for tag in tags_of(connection))])
+        listed = _listed(runs, listing, found)
+        raise ToolevalError(f"{counted(len(found), 'run')} begin with {name}: {listed}")
+    meant = near(name, ["latest", "good", *(f"@{tag}" for tag in listing.tags)])
     raise ToolevalError(
         f'{place}: run "{printable(name)}" not found{printable(meant)}; expected latest, latest~N, '
-        f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(runs)}"
+        f"latest:BRANCH, good, @TAG, or the beginning of one of {_listed(runs, listing, ids)}"
     )
 
 
-def _find_tagged(tags: dict[str, str], place: str, tag: str) -> str:
+def _find_tagged(tags: Mapping[str, str], place: str, tag: str) -> str:
     if tag not in tags:
         known = ", ".join(tags) or "none; `tooleval history tag RUN NAME` makes one"
         name = printable(tag) or "(no name)"
@@ -83,46 +64,75 @@ def _find_tagged(tags: dict[str, str], place: str, tag: str) -> str:
 
 
 def _find_newest(
-    connection: sqlite3.Connection,
-    runs: Sequence[_Run],
+    runs: Iterable[KeptRun],
     place: str,
     name: re.Match[str],
     holding: Collection[tuple[str, str]],
+    root: str | None,
 ) -> str:
     is_good, branch, back = name["word"] == "good", name["branch"], int(name["back"] or 0)
-    found = [run for run in runs if (run.good if is_good else run.latest)]
-    found = [run for run in found if branch in (None, run.branch)]
+    branches: set[str] = set()
+    found: list[str] = []
+
+    def meant() -> Iterator[Head]:
+        for run in runs:
+            summary = run.head.summary
+            own = summary.git.branch if summary.git else None
+            if not run.is_of(root):
+                continue
+            if own is not None:
+                branches.add(own)
+            if branch in (None, own) and (summary.is_good if is_good else _has_ended(summary)):
+                found.append(summary.id)
+                yield run.head
+
+    heads = meant()
     if is_good and holding:
-        fitting = _with_most(connection, found[:_GOOD_LOOKED_AT], set(holding))
+        fitting = _with_most(islice(heads, _GOOD_LOOKED_AT), set(holding), back)
         if len(fitting) > back:
-            return fitting[back].id
+            return fitting[back]
+    while len(found) <= back and next(heads, None) is not None:
+        pass
     if len(found) > back:
-        return found[back].id
+        return found[back]
     where = "" if branch is None else f" on the branch {printable(branch)}"
-    branches = ""
+    known = ""
     if branch is not None and not found:
-        known = sorted({run.branch for run in runs if run.branch is not None})
-        branches = f"; branches with runs: {', '.join(map(printable, known)) or 'none'}"
+        known = f"; branches with runs: {', '.join(map(printable, sorted(branches))) or 'none'}"
     if is_good and not found:
-        raise ToolevalError(f"{place}: no complete run without errors or failures{where} yet{branches}")
+        text = f"no complete run without errors or failures{where} yet{known}"
+        raise ToolevalError(f"{place}: {text}")
     kind = "without errors or failures" if is_good else "finished"
     what = f"{counted(len(found), 'run')}{where} {kind}, too few for {printable(name[0])}"
-    raise ToolevalError(f"{place}: {what}{branches}")
+    raise ToolevalError(f"{place}: {what}{known}")
 
 
-def _with_most(
-    connection: sqlite3.Connection, runs: Sequence[_Run], cases: set[tuple[str, str]]
-) -> list[_Run]:
-    """The runs with the most of the wanted files and models, in order."""
-    query = "SELECT file, model FROM suites WHERE run = ?"
-    held = [len(cases.intersection(connection.execute(query, (run.number,)))) for run in runs]
-    return [run for run, count in zip(runs, held, strict=True) if count == max(held)]
+def _has_ended(run: RunSummary) -> bool:
+    """Whether pytest did not end it early, by an interrupt, an internal error or wrong usage."""
+    return run.status == "finished" and run.exitstatus in (None, 0, 1)
 
 
-def _listed(runs: Iterable[_Run]) -> str:
-    return first_few(
-        [
-            f"{id} ({local_time(started)}{'' if branch is None else f', {printable(branch)}'})"
-            for id, _, started, branch, *_ in runs
-        ]
-    )
+def _with_most(heads: Iterable[Head], wanted: set[tuple[str, str]], back: int) -> list[str]:
+    """The runs with the most of the wanted files and models, in order, until enough have all."""
+    most, fitting = -1, list[str]()
+    for head in heads:
+        held = len(wanted.intersection((part.file, part.model) for part in head.parts))
+        if held > most:
+            most, fitting = held, []
+        if held == most:
+            fitting.append(head.summary.id)
+        if most == len(wanted) and len(fitting) > back:
+            break
+    return fitting
+
+
+def _listed(runs: Runs, listing: Listing, ids: Sequence[str]) -> str:
+    """The first runs of these, with time and branch."""
+    few = (run.head.summary for run in islice(runs.newest(listing, ids), _LISTED))
+    labels = {each.id: _label(each) for each in few}
+    return first_few([*labels.values(), *(id for id in ids if id not in labels)], _LISTED)
+
+
+def _label(run: RunSummary) -> str:
+    branch = run.git.branch if run.git else None
+    return f"{run.id} ({local_time(run.started)}{'' if branch is None else f', {printable(branch)}'})"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -28,18 +28,16 @@ from ..text import printable
 from ..verdicts.sides import BASE_WORD, Side, suites_in
 from ..verdicts.summary import file_order, rows_document, settled, whole_document
 from .base import find_base
-from .documents import put_run, read_case, read_document, read_head, read_whole_head
-from .heads import HeadName, ShortCase, read_name, short_case
-from .index import NEWEST, OF_ROOT, Damaged, Index, list_runs, row_of, tags_of
-from .log import ENDING, Log, RunWriter, is_waiting, read_log
+from .documents import put_run, read_case, read_document
+from .heads import HeadName, KeptRun, ShortCase, document_of
+from .lists import list_runs
+from .log import ENDING, RunWriter, is_waiting, read_log
 from .places import Folder, Place
-from .refresh import THREADS, refresh, tag_file
 from .run_names import find_run
+from .runs import THREADS, Listing, Runs, tag_file
 from .trends import Trend, read_trend, read_trends
 
 _TAG = re.compile(r"[\w./-]{1,100}", re.ASCII)
-
-_T = TypeVar("_T")
 
 
 def load_side(
@@ -78,7 +76,7 @@ def _suffix(folder: Path, place: Place) -> str:
 
 def has_runs(folder: Path) -> bool:
     """Whether a folder is the `.tooleval` of a project with runs."""
-    kinds = ("heads", "running*", "index*.db")
+    kinds = ("heads", "running*", "cache*")
     return any(True for kind in kinds for _ in folder.glob(kind))
 
 
@@ -89,26 +87,26 @@ class History:
     misses a run of this machine. Every method raises ToolevalError if it cannot read or write something.
     """
 
-    def __init__(self, folder: Path, place: Place | None = None) -> None:
-        """`place` has the documents of the runs; by default the folder itself, which has the index."""
+    def __init__(
+        self, folder: Path, place: Place | None = None, tell: Callable[[str], object] = lambda _: None
+    ) -> None:
+        """`place` has the documents of the runs, by default the folder itself.
+
+        `tell` is called with a line for each run that cannot be read, and is therefore left out.
+        """
         self.folder = folder
         self.place = place or Folder(folder)
         suffix = _suffix(folder, self.place)
-        self.path = folder / f"index{suffix}.db"
         self.logs = folder / f"running{suffix}"
-        self._index = Index(self.path)
-        self._has_looked = False
+        self._runs = Runs(self.place, self.logs, folder / f"cache{suffix}", tell)
 
     def begin(self, run: Run) -> RunWriter:
         """Start keeping a run, with what is known of it so far."""
-        return RunWriter(self._log_of(run.id), run, self._publish)
-
-    def _log_of(self, id: str) -> Path:
-        return self.logs / f"{id}{ENDING}"
+        return RunWriter(self._runs.log_of(run.id), run, self._publish)
 
     def _publish(self, own: Path) -> str:
         """Put this run into the place, and those that could not be put there before."""
-        self._has_looked = False
+        self._runs.forget()
         paths = sorted(self.logs.glob(f"*{ENDING}"))
         for path in (own, *(path for path in paths if path != own and is_waiting(path))):
             try:
@@ -125,33 +123,14 @@ class History:
                 path.unlink()
         return ""
 
-    def refresh(self) -> list[str]:
-        """Look into the place; returns a line for each run there or here that cannot be read."""
-        problems = self._healed(lambda: refresh(self._index, self.place, self.logs, whole=True))
-        self._has_looked = True
-        return problems
+    def refresh(self) -> None:
+        """Look into the place."""
+        self._runs.forget()
+        self._runs.listing()
 
-    def _ask(self, query: Callable[[sqlite3.Connection], _T]) -> _T:
-        """The answer of the index, brought up to date."""
-
-        def ask() -> _T:
-            if self._has_looked and not self.place.is_near:
-                refresh(self._index, self.place, self.logs, whole=False)
-            else:
-                self.refresh()
-            with self._index.reading() as connection:
-                return query(connection)
-
-        return self._healed(ask)
-
-    def _healed(self, use: Callable[[], _T]) -> _T:
-        """Use the index; make a damaged one again."""
-        try:
-            return use()
-        except Damaged:
-            self._index.remove()
-            self._has_looked = False
-            return use()
+    @property
+    def is_empty(self) -> bool:
+        return not self._runs.listing().ids
 
     def runs(
         self,
@@ -162,24 +141,29 @@ class History:
         branch: str | None = None,
     ) -> list[RunSummary]:
         """The project's newest runs, newest first; with a model or a suite (or its file), only those."""
-        chosen = {"model": model, "suite": suite, "branch": branch, "root": self._root}
-        return self._ask(
-            lambda connection: list_runs(connection, limit, **chosen, is_there=self._is_there)
-        )
+        listing = self._runs.listing()
+        tags: dict[str, list[str]] = {}
+        for tag, id in listing.tags.items():
+            tags.setdefault(id, []).append(tag)
+        chosen = {"model": model, "suite": suite, "branch": branch}
+        return list_runs(self._own(listing), limit, tags, **chosen, is_there=self._is_there)
+
+    def _own(self, listing: Listing) -> Iterator[KeptRun]:
+        """The project's runs, newest first: a place may have those of several."""
+        root = self._root
+        return (run for run in self._runs.newest(listing) if run.is_of(root))
 
     def has(self, id: str) -> bool:
         """Whether a run with this id is kept, of whichever project."""
-        found = "SELECT 1 FROM runs WHERE id = ?"
-        return self._ask(lambda index: index.execute(found, (id,)).fetchone() is not None)
+        return id in self._runs.listing().ids
 
     def find(self, name: str, holding: Collection[tuple[str, str]] = ()) -> str:
         """The id of the run that `name` means; see `find_run`."""
-        place, root = self.place.name, self._root
-        return self._ask(lambda connection: find_run(connection, place, name, holding, root))
+        return find_run(self._runs, name, holding, self._root)
 
     @property
     def _root(self) -> str | None:
-        """The project within its repository: a place may have the runs of several projects."""
+        """The project within its repository."""
         return path_within(self.folder.absolute().parent)
 
     def document(self, id: str) -> Document:
@@ -202,49 +186,32 @@ class History:
 
     def short_cases(self, id: str) -> Sequence[ShortCase]:
         """The cases of a run, without what they are in full."""
-        source = self._source(id)
-        if isinstance(source, Log):
-            return [short_case(case.row) for case in source.cases.values()]
-        return read_whole_head(self.place, source).cases
+        return self._runs.get(id).cases()
 
     def case(self, id: str, nodeid: str) -> CaseResult:
         """One whole case of a run, with its transcripts; the others are not read."""
-        source = self._source(id)
-        if not isinstance(source, Log):
-            found = read_case(self.place, source, nodeid)
+        if (log := self._runs.log(id)) is None:
+            found = read_case(self.place, self._runs.get(id), nodeid)
         else:
-            kept = source.cases.get(nodeid)
+            kept = log.cases.get(nodeid)
             read = msgspec.json.decode(kept.json, type=CaseResult) if kept else None
-            found = read and settled(read, source.gates)
+            found = read and settled(read, log.gates)
         if found is None:
             raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
         return found
-
-    def _row(self, id: str, columns: str) -> tuple[Any, ...]:
-        return self._ask(lambda connection: row_of(connection, self.place.name, id, columns))
-
-    def _source(self, id: str) -> HeadName | Log:
-        """Where a run is: in the place, or in a log, which is read."""
-        if name := read_name(*self._row(id, "head")):
-            return name
-        try:
-            return read_log(self._log_of(id))
-        except FileNotFoundError:  # it went to the place meanwhile
-            return self._source(id)
 
     def _read(
         self, id: str, kind: type[RowsDocument]
     ) -> tuple[Run, list[Any], Sequence[Gate], Comparison | None]:
         """A run, its cases as in this kind of document, and its verdict."""
-        source = self._source(id)
-        if not isinstance(source, Log):
-            found = read_document(self.place, source, read_head(self.place, source), kind)
+        if (log := self._runs.log(id)) is None:
+            found = read_document(self.place, self._runs.get(id).head, kind)
             return found.run, list(found.cases), found.gates, found.baseline
-        order = file_order(asked.model for asked in source.run.models)
-        kept = sorted(source.cases.values(), key=lambda case: order(case.row))
+        order = file_order(asked.model for asked in log.run.models)
+        kept = sorted(log.cases.values(), key=lambda case: order(case.row))
         whole = msgspec.json.Decoder(CaseResult).decode
         cases = [whole(case.json) if kind is Document else case.row for case in kept]
-        return source.run, cases, source.gates, source.baseline
+        return log.run, cases, log.gates, log.baseline
 
     def tag(self, id: str, name: str) -> None:
         """Tag a run: `find` knows it as `@name`, and it cannot be deleted while it has a tag."""
@@ -252,8 +219,8 @@ class History:
             raise ToolevalError(
                 f"{printable(name) or '(no name)'}: expected letters, digits, and . _ / - for a tag"
             )
-        self._row(id, "id")
-        tagged = self._ask(tags_of).get(name, id)
+        self._runs.get(id)
+        tagged = self._runs.listing().tags.get(name, id)
         if tagged != id:
             raise ToolevalError(
                 f"the run {tagged} has the tag {name}; "
@@ -270,12 +237,14 @@ class History:
 
     def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
-        root = self._root
-        return self._ask(lambda index: read_trend(index, name, model, limit, self._is_there, root))
+        runs = self._own(self._runs.listing())
+        return read_trend(runs, name, model, limit, self._is_there)
 
     def trends_for(self, document: RowsDocument) -> list[Trend]:
         """The suites of a document on its models up to its run, for the HTML report."""
-        return self._ask(lambda connection: read_trends(connection, document, self._is_there))
+        root = document.run.git.root if document.run.git else None
+        runs = (run for run in self._runs.newest(self._runs.listing()) if run.is_of(root))
+        return read_trends(runs, document, self._is_there)
 
     def _is_there(self, file: str) -> bool:
         """Whether a suite's file is in the project."""
@@ -285,48 +254,46 @@ class History:
         """The ids of the project's finished runs without a tag, newest first, except the newest `keep`
         runs and those not `older_than` this.
         """
-        query, bound = (
-            f"SELECT id, started, status FROM runs WHERE {OF_ROOT} {NEWEST}",
-            {"root": self._root},
-        )
-        rows, tags = self._ask(
-            lambda index: (index.execute(query, bound).fetchall()[keep:], tags_of(index))
-        )
-        tagged = set(tags.values())
-        if older_than is not None:
-            before = (datetime.now(timezone.utc) - older_than).isoformat(timespec="seconds")
-            rows = [row for row in rows if row[1] < before]
-        return [id for id, _, status in rows if status != "running" and id not in tagged]
+        listing = self._runs.listing()
+        tagged = set(listing.tags.values())
+        before = None if older_than is None else datetime.now(timezone.utc) - older_than
+        limit = "" if before is None else before.isoformat(timespec="seconds")
+        return [
+            run.id
+            for run in (each.head.summary for each in islice(self._own(listing), keep, None))
+            if (before is None or run.started < limit)
+            and run.status != "running"
+            and run.id not in tagged
+        ]
 
     def delete(self, *ids: str) -> tuple[int, int]:
         """Delete these runs. Returns how many cases and bytes they had.
 
         Raises ToolevalError, and deletes none, if one is still running or has a tag.
         """
-        columns, place = "head, status, cases, bytes", self.place.name
-        known, rows = self._ask(
-            lambda index: (tags_of(index), [row_of(index, place, id, columns) for id in ids])
-        )
-        tags = {id: tag for tag, id in reversed(known.items())}
-        for id, (_, status, *_) in zip(ids, rows, strict=True):
+        heads = [self._runs.get(id).head for id in ids]
+        listing = self._runs.listing()
+        tags = {id: tag for tag, id in sorted(listing.tags.items(), reverse=True)}
+        for head in heads:
+            id = head.summary.id
             if id in tags:
                 raise ToolevalError(
                     f"the run {id} has the tag {tags[id]}; it can be deleted after "
                     f"`tooleval history tag --delete={tags[id]}`"
                 )
-            if status == "running":
+            if head.summary.status == "running":
                 raise ToolevalError(f"the run {id} is still running; delete it when it is over")
-        heads, _, cases, sizes = zip(*rows, strict=True) if rows else ((), (), (), ())
+        names = map(listing.heads.get, ids)
         with ThreadPoolExecutor(THREADS) as threads:
-            list(threads.map(self._delete, ids, map(read_name, heads)))  # raises what they raised
+            list(threads.map(self._delete, ids, names))  # raises what they raised
         self.refresh()
-        return sum(cases), sum(sizes)
+        return sum(head.rows for head in heads), sum(head.bytes for head in heads)
 
     def _delete(self, id: str, name: HeadName | None) -> None:
         """Delete a run's files, the head first, so that no head lacks its document."""
-        for file in (name.head, name.document) if name else ():
+        for file in (name.head, document_of(id)) if name else ():
             self.place.delete(file)
         try:
-            self._log_of(id).unlink(missing_ok=True)
+            self._runs.log_of(id).unlink(missing_ok=True)
         except OSError as error:
             raise ToolevalError(f"{self.logs}: cannot be written: {os_reason(error)}") from error

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import Any, Literal
+from collections.abc import Iterable
+from itertools import islice
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple
 
-import msgspec
 from msgspec import Struct
 
 from ..errors import ToolevalError
 from ..record.document import RowsDocument
 from ..record.identity import Identity, suite_names
 from ..record.results import Outcome
-from ..record.run import Git, RunSummary, Status
-from ..record.summary import Mean
+from ..record.run import Git, Status
+from ..record.summary import Summary
 from ..text import first_few, printable
-from .heads import Sums
-from .index import NEWEST, OF_ROOT, IsThere, check_one_file, read_parts
+from .heads import Head, KeptRun, ShortCase, Sums
+from .lists import IsThere, check_one_file
 
-_REPORTED_RUNS = 30
-_HAS_CASE = "EXISTS (SELECT 1 FROM cases WHERE cases.suite = suites.number AND cases.name = :name)"
+# In reports, which every run may write: how many runs a suite has, and how many are read at most.
+_REPORTED_RUNS, _LOOKED_AT = 30, 300
+_OF_RUN = ("id", "started", "status", "exitstatus", "ending", "scoring_version", "git")
+_OF_BOTH = ("model", "passes", "scored", "content")
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
@@ -68,177 +69,165 @@ class Trend(Struct, frozen=True):
 
 
 def read_trend(
-    connection: sqlite3.Connection,
-    name: str,
-    model: str | None,
-    limit: int | None,
-    is_there: IsThere,
-    root: str | None = None,
+    runs: Iterable[KeptRun], name: str, model: str | None, limit: int | None, is_there: IsThere
 ) -> Trend:
-    """The newest `limit` runs that have the suite or case that `name` means.
+    """The first `limit` of these runs, newest first, that have the suite or case that `name` means.
 
-    A name is a suite, its file, a case's id, `SUITE::CASE` or `FILE::CASE`. A suite's name means the
-    suite even if its file moved; a file means only that file. Runs of another `root` within the
-    repository are left out. Raises ToolevalError for an unknown name, and for one that several suites or
-    cases have.
+    A name is a suite, its file, a case's id, `SUITE::CASE` or `FILE::CASE`, and means the first of these
+    that a run has. A suite's name means the suite even if its file moved; a file means only that file.
+    Raises ToolevalError for an unknown name, and for one that several suites or cases in the runs have.
     """
-    meant = _resolve(connection, name)
-    points = _points(connection, meant, is_there, model=model, limit=limit, root=root)
+    left, _, right = name.rpartition("::")
+    meanings = [Identity(name), Identity("", file=name), Identity("", name)] if name else []
+    meanings += [Identity(left, right), Identity("", right, left)] if left and right else []
+    every = [_Series(of, model, limit) for of in meanings]
+    known: set[str] = set()
+    series: _Series | None = None
+    for run in runs:
+        known.update(part.suite for part in run.head.parts if part.suite)
+        for series in every:
+            series.add(run)
+            if series.models:
+                break
+        if series and series.is_full:
+            break
+    if series is None or not series.models:
+        raise ToolevalError(
+            f"no run has a suite or case {printable(name)}; expected a case's id, SUITE::CASE, or a "
+            f"suite: {_names(known) or 'none'}"
+        )
+    series.check(is_there)
+    points = series.points()
     if not points:
-        known = connection.execute(
-            "SELECT DISTINCT model FROM suites WHERE name = ? AND model != '' ORDER BY model",
-            (meant.suite,),
-        ).fetchall()
-        names = _names(known)
-        if not model:
+        names = _names(series.models)
+        if model in (None, *series.models):
             raise ToolevalError(f"{printable(name)} ran only under variants, on {names}")
-        raise ToolevalError(f"{printable(name)} never ran on {printable(model)}, only on {names}")
-    return Trend(meant.suite, meant.case or None, points)
+        raise ToolevalError(f"{printable(name)} never ran on {printable(str(model))}, only on {names}")
+    return Trend(series.suites[0], series.of.case or None, points)
 
 
-def read_trends(
-    connection: sqlite3.Connection, document: RowsDocument, is_there: IsThere
-) -> list[Trend]:
-    """The suites of a document on its models, up to its run, in runs of its root folder.
+def read_trends(runs: Iterable[KeptRun], document: RowsDocument, is_there: IsThere) -> list[Trend]:
+    """The suites of a document on its models, up to its run.
 
     A suite whose file moved is the same, unless several files have a suite of this name.
     """
     models = {row.model for row in document.models}
-    until, git = document.run.started, document.run.git
-    read = partial(_points, limit=_REPORTED_RUNS, until=until, root=git.root if git else None)
+    labels = suite_names(row.identity for row in document.suites)
+    every = {each.suite: _Series(Identity(each.suite), None, _REPORTED_RUNS) for each in labels}
+    until = (run for run in runs if run.head.summary.started <= document.run.started)
+    for run in islice(until, _LOOKED_AT):
+        growing = [series for series in every.values() if not series.is_full]
+        for series in growing:
+            series.add(run)
+        if not growing:
+            break
     found = []
-    for suite, label in suite_names(row.identity for row in document.suites).items():
+    for suite, label in labels.items():
+        series = every[suite.suite]
         try:
-            named = Identity(suite.suite)
-            points = read(connection, named, is_there)
+            series.check(is_there)
+            points = series.points()
         except ToolevalError:
-            points = read(connection, suite, is_there)
+            points = series.points(suite.file)
         found.append(Trend(label, None, tuple(point for point in points if point.model in models)))
     return found
 
 
-def _points(
-    connection: sqlite3.Connection,
-    of: Identity,
-    is_there: IsThere,
-    *,
-    model: str | None = None,
-    limit: int | None,
-    until: str | None = None,
-    root: str | None = None,
-) -> tuple[TrendPoint, ...]:
-    """The points of a case or a suite. Raises ToolevalError if it names no file, and several have it."""
-    bound = {"suite": of.suite, "file": of.file, "name": of.case, "model": model}
-    chosen = "suites.name = :suite AND model != ''"
-    chosen += " AND file = :file" if of.file else ""
-    chosen += " AND model = :model" if model else ""
-    chosen += f" AND {_HAS_CASE}" if of.case else ""
-    if not of.file:
-        check_one_file(connection, of.case or of.suite, chosen, bound, is_there, of.case)
-    runs = connection.execute(
-        f"""
-        SELECT number, summary FROM runs
-        WHERE number IN (SELECT run FROM suites WHERE {chosen}) AND started <= ifnull(:until, started)
-            AND {OF_ROOT}
-        {NEWEST} LIMIT :limit
-        """,
-        {**bound, "until": until, "root": root, "limit": -1 if limit is None else limit},
-    ).fetchall()[::-1]
-    points: list[TrendPoint] = []
-    for number, summary in runs:
-        if not of.case:
-            by_model = read_parts(connection, number, of.suite, of.file or None)
-            found = [_of_suite(part) for each, part in by_model.items() if each]
-        else:
-            found = _of_case(connection, chosen, {**bound, "run": number})
-        facts = _facts(msgspec.json.decode(summary, type=RunSummary))
-        points += [TrendPoint(**facts, **each) for each in found if model in (None, each["model"])]
-    return tuple(points)
+class _Found(NamedTuple):
+    """A suite or a case on a model in a run; without a point if all its cases are under a variant."""
+
+    suite: str
+    file: str
+    model: str
+    point: TrendPoint | None
 
 
-def _of_suite(part: Sums) -> dict[str, Any]:
-    total = part.total
-    assert total is not None
-    same = ("model", "passes", "scored", "suite_cases", "content")
+class _Series:
+    """The runs with a suite or a case, newest first. Without a suite's name, of any suite."""
+
+    def __init__(self, of: Identity, model: str | None, limit: int | None) -> None:
+        self.of = of
+        self.models: set[str] = set()
+        self._model, self._limit = model, limit
+        self._runs: list[list[_Found]] = []
+
+    def add(self, run: KeptRun) -> None:
+        every = run.cases_called(self.of.case) if self.of.case else run.head.parts
+        found = [
+            _Found(each.suite, each.file, each.model, _point(run.head, each))
+            for each in every
+            if each.model and self.of.suite in ("", each.suite) and self.of.file in ("", each.file)
+        ]
+        if found and self.of.file:  # the suite last seen in it
+            self.of = Identity(found[-1].suite, self.of.case, self.of.file)
+            found = [each for each in found if each.suite == self.of.suite]
+        self.models.update(each.model for each in found)
+        if found := [each for each in found if self._model in (None, each.model)]:
+            self._runs.append(sorted(found, key=attrgetter("model")))
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._runs) == self._limit
+
+    @property
+    def suites(self) -> list[str]:
+        return sorted({each.suite for run in self._runs for each in run}) or [self.of.suite]
+
+    def check(self, is_there: IsThere) -> None:
+        """Raise ToolevalError if the name is that of several suites or cases."""
+        suites, case = self.suites, self.of.case
+        if len(suites) > 1:
+            names = _names(suites, f"::{case}")
+            text = f"{len(suites)} suites have a case {printable(case)}; name one of {names}"
+            raise ToolevalError(text)
+        if not self.of.file:
+            files = [{each.file for each in run} for run in self._runs]
+            check_one_file(files, suites[0], is_there, case)
+
+    def points(self, file: str = "") -> tuple[TrendPoint, ...]:
+        """From the oldest run to the newest, of one file if it is named."""
+        found = (each for run in reversed(self._runs) for each in run if file in ("", each.file))
+        return tuple(each.point for each in found if each.point is not None)
+
+
+def _point(head: Head, of: Sums | ShortCase) -> TrendPoint | None:
+    if isinstance(of, ShortCase):
+        figures = _of_case(head, of)
+    elif of.total is not None:
+        figures = _of_suite(of, of.total)
+    else:
+        return None
+    run = {name: getattr(head.summary, name) for name in _OF_RUN}
+    return TrendPoint(**run, **{name: getattr(of, name) for name in _OF_BOTH}, **figures)
+
+
+def _of_suite(part: Sums, total: Summary) -> dict[str, Any]:
+    overall = total.metrics.get("overall")
     return {
-        **{name: getattr(part, name) for name in same},
         "outcome": None,
         "cases": total.cases,
         "passed": total.passed,
+        "suite_cases": part.suite_cases,
         "is_part": total.cases - total.errors < part.suite_cases,
-        "pass_rate": _mean(total.pass_rate),
-        "overall": _mean(total.metrics.get("overall")),
+        "pass_rate": total.pass_rate and total.pass_rate.mean,
+        "overall": overall and overall.mean,
     }
 
 
-def _of_case(
-    connection: sqlite3.Connection, chosen: str, bound: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    cursor = connection.execute(
-        f"""
-        SELECT model, outcome, 1 AS cases, (outcome = 'passed') AS passed, passes, scored, suite_cases,
-               passes * 1.0 / scored AS pass_rate, overall, content
-        FROM suites JOIN cases ON cases.suite = suites.number
-        WHERE run = :run AND cases.name = :name AND {chosen}
-        ORDER BY model
-        """,
-        bound,
-    )
-    names = [name for name, *_ in cursor.description]
-    return [{"is_part": False, **dict(zip(names, row, strict=True))} for row in cursor]
+def _of_case(head: Head, case: ShortCase) -> dict[str, Any]:
+    key = (case.file, case.suite, case.model)
+    suites = (part for part in head.parts if (part.file, part.suite, part.model) == key)
+    return {
+        "outcome": case.outcome,
+        "cases": 1,
+        "passed": int(case.outcome == "passed"),
+        "suite_cases": next(suites).suite_cases,
+        "is_part": False,
+        "pass_rate": case.passes / case.scored if case.scored else None,
+        "overall": case.overall,
+    }
 
 
-def _facts(run: RunSummary) -> dict[str, Any]:
-    names = ("id", "started", "status", "exitstatus", "scoring_version", "git", "ending")
-    return {name: getattr(run, name) for name in names}
-
-
-def _mean(found: Mean | None) -> float | None:
-    return None if found is None else found.mean
-
-
-def _names(rows: Iterable[tuple[str]], after: str = "") -> str:
-    """The first names in these rows, safe to show, each followed by `after`."""
-    return first_few([printable(f"{name}{after}") for (name,) in rows])
-
-
-def _resolve(connection: sqlite3.Connection, name: str) -> Identity:
-    """The suite, or the case if the name means one; with a file if only that one is meant."""
-    suite = _suite_called(connection, name)
-    if suite is not None:
-        return suite
-    found = connection.execute(
-        f"SELECT DISTINCT name FROM suites WHERE {_HAS_CASE} ORDER BY name", {"name": name}
-    ).fetchall()
-    if len(found) == 1:
-        return Identity(found[0][0], name)
-    if found:
-        names = _names(found, f"::{name}")
-        raise ToolevalError(f"{len(found)} suites have a case {printable(name)}; name one of {names}")
-    left, separator, right = name.rpartition("::")
-    suite = _suite_called(connection, left) if separator else None
-    if (
-        suite is not None
-        and connection.execute(
-            f"SELECT 1 FROM suites WHERE name = :suite AND :file IN (file, '') AND {_HAS_CASE} LIMIT 1",
-            {"suite": suite.suite, "file": suite.file, "name": right},
-        ).fetchone()
-    ):
-        return Identity(suite.suite, right, suite.file)
-    suites = connection.execute(
-        "SELECT DISTINCT name FROM suites WHERE name != '' ORDER BY name"
-    ).fetchall()
-    raise ToolevalError(
-        f"no run has a suite or case {printable(name)}; expected a case's id, SUITE::CASE, or a suite: "
-        + (_names(suites) or "none")
-    )
-
-
-def _suite_called(connection: sqlite3.Connection, name: str) -> Identity | None:
-    """The suite of this name; or, for a file, the suite last seen in it, and the file."""
-    row = connection.execute(
-        "SELECT name, CASE WHEN name = :name THEN '' ELSE file END FROM suites "
-        "WHERE name != '' AND :name IN (name, file) ORDER BY name = :name DESC, run DESC",
-        {"name": name},
-    ).fetchone()
-    return None if row is None else Identity(row[0], file=row[1])
+def _names(names: Iterable[str], after: str = "") -> str:
+    """The first of these names, safe to show, each followed by `after`."""
+    return first_few([printable(name + after) for name in sorted(names)])

@@ -7,25 +7,41 @@ and explanations have the size of a usual one (about 5 kB of JSON a trial, no tw
 each question in a process that has just opened the store: the median of five turns in processor time,
 which others at work on the machine hardly change. With `--folder` the store is made there and kept,
 and one that is there already is used. Comparing includes the statistics of the baseline gate.
+
+    python tests/benchmarks/bench_history.py --many N [--cases N] [--latency SECONDS]
+
+Makes N runs of `--cases` cases by copying one, and a tenth of them. Then a new process for each asks on
+disk and in a bucket: a folder whose every listing and file takes `--latency` longer. Prints wall time of
+the first time (cold) and of the second (warm), and the peak of the process's memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
+import os
 import random
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import msgspec
+from fsspec.implementations.local import LocalFileSystem
+from msgspec import structs
 
-from pytest_tooleval.history import History
+from pytest_tooleval.errors import ToolevalError
+from pytest_tooleval.history import History, place_of
+from pytest_tooleval.history.heads import unpack_head
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.encoding import to_json
@@ -50,7 +66,16 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="keep the store here")
+    parser.add_argument("--many", type=int, metavar="N", help="ask of N copies of a run")
+    parser.add_argument("--latency", type=float, default=0.02)
+    parser.add_argument("--ask", nargs=2, metavar=("PLACE", "LATENCY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.ask:
+        ask_of_many(options.ask[0], float(options.ask[1]))
+        return
+    if options.many:
+        of_many(options.many, options.cases, options.latency)
+        return
     folder = options.folder or Path(tempfile.mkdtemp(prefix="bench-history-"))
     try:
         history = History(folder)
@@ -93,6 +118,99 @@ def fill(history: History, runs: int, cases: int, trials: int) -> None:
     print(
         f"{rows:,.0f} case rows of {trials} trials written, {rows / seconds:,.0f} rows/s, {size:.0f} MB"
     )
+
+
+def of_many(runs: int, cases: int, latency: float) -> None:
+    with tempfile.TemporaryDirectory(prefix="bench-history-") as name:
+        one = History(Path(name, "one"))
+        fill(one, 1, cases // len(MODELS), 1)
+        for count in (runs // 10, runs):
+            folder = Path(name, str(count))
+            copy_run(one.folder, folder, count)
+            for place, wait in ((str(folder), 0.0), (f"slow://{folder}", latency)):
+                print(
+                    f"\n{count} runs of {cases} cases, {wait * 1000:.0f} ms for each file\n", flush=True
+                )
+                subprocess.run([sys.executable, __file__, "--ask", place, str(wait)], check=True)
+
+
+def copy_run(one: Path, folder: Path, count: int) -> None:
+    """Copy a run's head, and link its document. Only every tenth and old one is good."""
+    (head,), (document,) = ([*(one / kind).iterdir()] for kind in ("heads", "runs"))
+    run = unpack_head(head.read_bytes(), head.name.partition(".")[0], head.name)
+    for kind in ("heads", "runs"):
+        (folder / kind).mkdir(parents=True)
+    first = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    for number in range(count):
+        started = first + timedelta(hours=number)
+        id, is_good = new_run_id(started), number < count * 0.9 and number % 10 == 0
+        summary = structs.replace(run.head.summary, id=id, started=started.isoformat(), is_good=is_good)
+        copy = gzip.compress(to_json(structs.replace(run.head, summary=summary))) + run.packed
+        (folder / f"heads/{id}.{number:040x}.json.gz").write_bytes(copy)
+        os.link(document, folder / f"runs/{id}.json.gz")
+
+
+@cache
+def _listed(folder: str) -> list[dict[str, Any]]:
+    """Listed before the first question: this is the bucket's work."""
+    files = os.scandir(folder) if os.path.isdir(folder) else ()
+    return [{"name": file.path, "size": file.stat().st_size, "type": "file"} for file in files]
+
+
+class Slow(LocalFileSystem):  # type: ignore[misc]
+    """A folder that answers as late as a bucket."""
+
+    protocol = "slow"
+    latency = 0.0
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path.removeprefix("slow://")
+
+    def ls(self, path: str, **options: Any) -> Any:
+        time.sleep(self.latency)
+        return _listed(path)
+
+    def cat_file(self, path: str, **options: Any) -> Any:
+        time.sleep(self.latency)
+        return super().cat_file(path, **options)
+
+
+def ask_of_many(place: str, latency: float) -> None:
+    fsspec.register_implementation("slow", Slow)
+    Slow.latency = latency
+    for kind in ("heads", "runs", "tags"):
+        _listed(f"{Slow._strip_protocol(place)}/{kind}")
+    questions: dict[str, Callable[[History], object]] = {
+        "list the last 20": lambda history: history.runs(20),
+        "list the last 20 of a model": lambda history: history.runs(20, model=MODELS[0]),
+        "find latest": lambda history: history.find("latest"),
+        "find good, a tenth of the runs back": lambda history: history.find("good"),
+        "trend of a suite, 100 runs": lambda history: history.trend("Suite 3", limit=100),
+        "trend of a case, 100 runs": lambda history: history.trend("case-7", limit=100),
+        "list all runs": lambda history: history.runs(),
+        "a case that no run has": lambda history: is_unknown(history, "nothing"),
+    }
+    for name, ask in questions.items():
+        with tempfile.TemporaryDirectory(prefix="bench-history-") as folder:
+            taken = []
+            for _ in ("cold", "warm"):
+                history = History(Path(folder, ".tooleval"), place_of(place, Path()))
+                begin = time.perf_counter()
+                ask(history)
+                taken.append(time.perf_counter() - begin)
+        # Not getrusage, which knows the peak of the process that started this one.
+        peak = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
+        cold, warm = (f"{seconds * 1000:9.1f}" for seconds in taken)
+        print(f"{cold} ms cold {warm} ms warm {peak:6.0f} MB   {name}", flush=True)
+
+
+def is_unknown(history: History, name: str) -> bool:
+    try:
+        history.trend(name)
+    except ToolevalError:
+        return True
+    return False
 
 
 def case_rows(chance: random.Random, cases: int, trials: int) -> Iterator[dict[str, Any]]:

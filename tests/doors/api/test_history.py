@@ -88,7 +88,8 @@ def test_errors_do_not_tell_where_the_folder_lies(client: TestClient, keep: Keep
     assert error["message"].startswith('id: run "nope" not found; expected latest, ')
     for file in (folder / ".tooleval" / "runs").iterdir():
         file.write_text("no document")
-    message = client.get("/api/history/latest").json()["error"]["message"]
+    id = file.name.partition(".")[0]
+    message = client.get(f"/api/history/{id}").json()["error"]["message"]
     assert message.startswith("id: runs/")
     assert "torn: 11 of" in message
 

@@ -167,19 +167,11 @@ def test_the_project_is_looked_for_upwards(
         ("history", "prune", "--keep=1"),
     ],
 )
-def test_no_history_and_a_damaged_index(
-    history: History, invoke: Invoke, arguments: tuple[str, ...]
-) -> None:
+def test_no_history(history: History, invoke: Invoke, arguments: tuple[str, ...]) -> None:
     done = invoke(*arguments)
     assert done.exit_code in (1, 2)
     assert "no history yet" in done.output or "no runs yet" in done.output
     assert not history.folder.exists()
-    for day in (1, 2):
-        keep(history, day)
-    whole = invoke(*arguments, input="n\n")
-    history.path.write_text("no database" * 1000)
-    done = invoke(*arguments, input="n\n")
-    assert (done.exit_code, done.output) == (whole.exit_code, whole.output)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +194,20 @@ def test_a_damaged_document(history: History, invoke: Invoke, arguments: tuple[s
     assert done.exit_code == (2 if "compare" in arguments else 1)
     assert re.search(r"runs/2026-0\d.json.gz: (torn: .* another checksum|damaged: )", done.output)
     assert len(done.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [("history",), ("show",), ("trend", "paris")])
+def test_a_damaged_head_is_named_once(
+    history: History, invoke: Invoke, arguments: tuple[str, ...]
+) -> None:
+    for day in (1, 2, 3):
+        keep(history, day)
+    (head,) = (history.folder / "heads").glob("2026-03.*")
+    head.write_bytes(head.read_bytes()[:40])
+    done = invoke(*arguments)
+    assert done.exit_code == 0
+    assert "2026-02" in done.output
+    assert done.output.count("2026-03") == done.stderr.count(f"heads/{head.name}: damaged, ") == 1
 
 
 def test_the_tools_that_were_called_in_place_of_others(history: History, invoke: Invoke) -> None:

@@ -211,7 +211,7 @@ def test_a_run_without_secrets_replays_strictly_however_the_cassette_is_named(
     )
     assert job.step("run", **variables, **who) == 1, job.output  # Oslo is recorded, and wrong
     assert "more.tooleval.json s." in job.output
-    assert not (job.folder / ".tooleval" / "index.db").exists()
+    assert not (job.folder / ".tooleval" / "heads").exists()
 
 
 def test_models_without_a_key_run_in_a_fork_without_a_cassette(job: Job) -> None:

@@ -60,7 +60,8 @@ def test_a_damaged_history_leaves_table_and_verdict(project: Project, workers: t
     project.run()
     folder = project.path / ".tooleval"
     (folder / "running" / "20260101-000000-abcdef.jsonl").write_bytes(b'{"trust":"whole","run":\xff}\n')
-    (folder / "index.db").write_bytes(b"\xff" * 50_000)
+    (head,) = (folder / "heads").iterdir()
+    head.write_bytes(b"\xff" * 50_000)
     run = project.run_subprocess if workers else project.run
     result = run("--tooleval-fail-under=0.5", "--tooleval-report=out.html", *workers)
     result.assert_outcomes(passed=1, failed=1)

@@ -267,7 +267,7 @@ def test_what_only_shows_judges_and_keeps_nothing(project: Project, option: str)
     assert result.ret == pytest.ExitCode.OK
     assert project.calls == []
     assert not (project.path / "out.json").exists()
-    assert not (project.path / ".tooleval/history.db").exists()
+    assert not (project.path / ".tooleval/heads").exists()
 
 
 def test_only_what_a_failed_gate_judges_is_counted_by_it(project: Project) -> None:

@@ -225,7 +225,7 @@ def test_gates_of_the_ini_file_are_judged_by_the_merge(project: Project) -> None
     assert project.document("whole.json")["gates"] == project.document("merged.json")["gates"]
     assert merge("shards", "--fail-under=0.8").exit_code == 0
     assert "--preset=nightly replaces pr\n" in merge("shards", "--preset=nightly").stdout
-    assert not (project.path / ".tooleval" / "history.db").exists()
+    assert not (project.path / ".tooleval" / "heads").exists()
 
 
 def test_what_fails_beside_the_cases_fails_the_merge(project: Project) -> None:

@@ -58,7 +58,7 @@ def test_failures_and_errors_are_shown_and_left_to_the_merge(project: Project) -
         ]
     )
     result.stdout.no_fnmatch_line("*tolerated*")
-    assert not (project.path / ".tooleval" / "history.db").exists()
+    assert not (project.path / ".tooleval" / "heads").exists()
     marks = {case: (row["counted"], row["tolerated"]) for case, row in project.rows().items()}
     assert marks == {
         "a[agent]": (False, False),

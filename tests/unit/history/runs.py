@@ -9,6 +9,7 @@ import msgspec
 from builders import result_of, trial_of
 from msgspec import structs
 
+from pytest_tooleval.history import History
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.encoding import to_json
@@ -94,6 +95,13 @@ def run_of(started: str = "2026-11-22T10:15:30+00:00", **fields: Any) -> Run:
         git=Git(COMMIT, "main", False),
     )
     return structs.replace(made, **fields)
+
+
+def problems_of(history: History) -> list[str]:
+    """What a new reader says of the runs that it cannot read."""
+    found: list[str] = []
+    History(history.folder, history.place, found.append).runs()
+    return found
 
 
 def gate(passed: bool, message: str = "overall is 0.5") -> Gate:

@@ -1,4 +1,4 @@
-"""Documents in a folder or a bucket, and the index made of them."""
+"""Documents in a folder or a bucket, and copies of their heads."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import pytest
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History, place_of, places
+from pytest_tooleval.history.heads import unpack_head
 from pytest_tooleval.record.run import Git
 
 from .conftest import Keep
-from .runs import COMMIT, case_of, kept, run_of
+from .runs import COMMIT, case_of, kept, problems_of, run_of
 
 
 def keep_in(history: History, day: int = 1) -> str:
@@ -45,7 +46,7 @@ def test_what_one_machine_wrote_another_one_reads(url: str, tmp_path: Path) -> N
     one, other = (machine(tmp_path, name, url) for name in ("one", "other"))
     ids = [keep_in(one, day) for day in (1, 2)]
     one.tag(ids[0], "v1/stable")
-    assert other.refresh() == []
+    assert problems_of(other) == []
     assert other.runs() == one.runs()
     assert [run.tags for run in other.runs()] == [(), ("v1/stable",)]
     for id in ids:
@@ -65,7 +66,7 @@ def test_a_document_is_a_results_document(history: History, keep: Keep) -> None:
     assert (document["version"], document["run"]["id"]) == (5, id)
     (head,) = (history.folder / "heads").iterdir()
     assert head.name == f"{id}.{COMMIT}.json.gz"
-    assert json.loads(gzip.decompress(head.read_bytes()))["trust"] == "whole"
+    assert unpack_head(head.read_bytes(), id, "").head.trust == "whole"
 
 
 def test_one_case_is_read_without_the_others(url: str, tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_one_case_is_read_without_the_others(url: str, tmp_path: Path) -> None:
     for case in (cases[0], cases[77], cases[499]):
         assert history.case(run.id, case.nodeid) == case
     of_documents = [size for name, size in reads if name.startswith("runs/")]
-    whole = history.place.sizes("runs")[f"runs/{run.id}.json.gz"]
+    whole = history.place.size(f"runs/{run.id}.json.gz")
     assert len(of_documents) == 3
     assert max(of_documents) < whole / 5
 
@@ -97,7 +98,7 @@ def test_jobs_that_write_at_once_lose_nothing(url: str, tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as threads:
         ids = list(threads.map(lambda job: [keep_in(job, day) for day in range(1, 6)], jobs))
     reader = machine(tmp_path, "reader", url)
-    assert reader.refresh() == []
+    assert problems_of(reader) == []
     assert {run.id for run in reader.runs()} == {id for each in ids for id in each}
 
 
@@ -109,10 +110,10 @@ def test_a_torn_upload_is_told(url: str, tmp_path: Path) -> None:
     one.place.put(f"runs/{torn}.json.gz", data[:-20])
     one.place.delete(f"heads/{headless}.{COMMIT}.json.gz")
     other = machine(tmp_path, "other", url)
-    found = other.refresh()
+    incomplete, broken = problems_of(other)
     assert [run.id for run in other.runs()] == [whole]
-    assert f"{torn}.json.gz: torn: {len(data) - 20} of {len(data)} bytes" in found[0]
-    assert f"{headless}.json.gz: its upload is incomplete" in found[1]
+    assert f"{headless}.json.gz: its upload is incomplete" in incomplete
+    assert f"{torn}.json.gz: torn: {len(data) - 20} of {len(data)} bytes" in broken
 
 
 def test_a_run_that_cannot_be_stored_stays_here_until_the_next_one(
@@ -189,6 +190,6 @@ def test_trust(
             monkeypatch.setenv("GITHUB_EVENT_PATH", str(tmp_path / "event.json"))
         else:
             monkeypatch.setenv(name, str(value))
-    keep(1, **fields)
+    id = keep(1, **fields)
     (head,) = (history.folder / "heads").iterdir()
-    assert json.loads(gzip.decompress(head.read_bytes()))["trust"] == trust
+    assert unpack_head(head.read_bytes(), id, "").head.trust == trust

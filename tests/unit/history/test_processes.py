@@ -16,7 +16,7 @@ from pytest_tooleval.history import History, log
 from pytest_tooleval.history.log import is_locked
 
 from .conftest import Keep
-from .runs import case_of, kept, run_of
+from .runs import case_of, kept, problems_of, run_of
 
 pytestmark = pytest.mark.slow
 
@@ -128,7 +128,7 @@ def test_runs_killed_at_any_moment_lose_no_case_that_was_added(history: History)
         time.sleep(0.03 * number)
         os.kill(process.pid, signal.SIGKILL)
         added = process.communicate()[0].count("added")
-        assert history.refresh() == []
+        assert problems_of(history) == []
         (run,) = (run for run in history.runs() if run.id == f"run{number}")
         assert run.status == "killed"
         assert run.cases == len(history.document(run.id).cases)
@@ -141,11 +141,11 @@ def test_a_line_that_a_kill_cut_is_ignored(history: History) -> None:
     writer.close()
     (path,) = history.logs.iterdir()
     path.write_bytes(path.read_bytes()[:-10])
-    assert history.refresh() == []
+    assert problems_of(history) == []
     assert [case.case for case in history.document(writer.id).cases] == ["a"]
     assert history.case(writer.id, "weather.tooleval.json::a[claude-3]") == case_of("a")
     path.write_bytes(path.read_bytes().replace(b'{"case":', b"{", 1))
-    assert f"running/{path.name}: damaged: " in history.refresh()[0].replace(os.sep, "/")
+    assert f"running/{path.name}: damaged: " in problems_of(history)[0].replace(os.sep, "/")
 
 
 def test_a_run_of_this_process_is_seen_as_running(history: History) -> None:

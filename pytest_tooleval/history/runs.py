@@ -1,0 +1,219 @@
+"""The runs of a place and of this machine, read newest first and only as far as needed.
+
+A bucket's heads, and those made from the logs of runs that ended, are kept in a folder that can be
+deleted at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+from ..engine.cassettes.folders import hidden
+from ..errors import ToolevalError
+from ..text import printable
+from ..verdicts.summary import rows_document
+from ..verdicts.words import run_summary
+from .heads import (
+    Head,
+    HeadName,
+    KeptRun,
+    document_of,
+    pack_head,
+    parts_of,
+    read_name,
+    short_case,
+    unpack_head,
+)
+from .log import ENDING, Log, read_log
+from .places import Place
+
+THREADS = 8
+# An id begins with the second in which the run started.
+_SECOND = len("20261122-101530")
+
+
+class Listing(NamedTuple):
+    """The runs at one moment: heads, documents' sizes and tags in the place, and logs here."""
+
+    heads: Mapping[str, HeadName]
+    documents: Mapping[str, int | None]
+    tags: Mapping[str, str]
+    logs: frozenset[str]
+
+    @property
+    def ids(self) -> list[str]:
+        """The runs, newest first but for those of one second."""
+        return sorted({*self.heads, *self.logs}, reverse=True)
+
+
+class Runs:
+    """Thread-safe. `tell` is called with a line for each run that cannot be read, once."""
+
+    def __init__(self, place: Place, logs: Path, copies: Path, tell: Callable[[str], object]) -> None:
+        self.place = place
+        self._logs, self._copies, self._report = logs, copies, tell
+        self._told: set[str] = set()
+        self._listing: Listing | None = None
+
+    def _tell(self, problem: str) -> None:
+        if problem not in self._told:
+            self._told.add(problem)
+            self._report(problem)
+
+    def log_of(self, id: str) -> Path:
+        return self._logs / f"{id}{ENDING}"
+
+    def forget(self) -> None:
+        """Look into the place at the next use."""
+        self._listing = None
+
+    def listing(self) -> Listing:
+        """Of a bucket the last one, unless this machine's logs are others now. Raises ToolevalError."""
+        # The logs first: a run has its head before its log goes.
+        logs = frozenset(path.name.removesuffix(ENDING) for path in self._logs.glob(f"*{ENDING}"))
+        known = self._listing
+        if known is None or self.place.is_near or known.logs != logs:
+            known = self._listing = self._look(logs)
+        return known
+
+    def _look(self, logs: frozenset[str]) -> Listing:
+        with ThreadPoolExecutor(3) as threads:
+            heads, documents, tags = threads.map(self.place.files, ("heads", "runs", "tags"))
+        names = {name.id: name for file in heads if (name := read_name(file))}
+        ids = names.keys() | logs
+        for file in sorted(documents):
+            if file.rpartition("/")[2].partition(".")[0] not in names:
+                self._tell(f"{self.place.name}: {file}: its upload is incomplete or still running")
+        with suppress(OSError):
+            for copy in os.listdir(self._copies):
+                if copy.partition(".")[0] not in ids:
+                    (self._copies / copy).unlink()
+        return Listing(names, documents, {tag: id for tag, id in _tags(tags) if id in ids}, logs)
+
+    def newest(self, listing: Listing, ids: Sequence[str] | None = None) -> Iterator[KeptRun]:
+        """The readable runs, or those of these ids, newest first."""
+        runs = self._each(listing, listing.ids if ids is None else ids)
+        for _, same in groupby(runs, lambda run: run.head.summary.id[:_SECOND]):
+            yield from sorted(same, key=lambda run: run.head.written, reverse=True)
+
+    def _each(self, listing: Listing, ids: Sequence[str]) -> Iterator[KeptRun]:
+        read = partial(self._readable, listing)
+        if self.place.is_near:
+            yield from filter(None, map(read, ids))
+            return
+        threads = ThreadPoolExecutor(THREADS)
+        found: Iterator[KeptRun | None] = iter(())
+        try:
+            for start in range(0, len(ids) + THREADS, THREADS):
+                # They are fetched while those before are used.
+                following = threads.map(read, ids[start : start + THREADS])
+                yield from filter(None, found)
+                found = following
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+
+    def _readable(self, listing: Listing, id: str) -> KeptRun | None:
+        try:
+            return self._read(listing, id)
+        except ToolevalError as error:
+            self._tell(str(error))
+            return None
+
+    def get(self, id: str) -> KeptRun:
+        """The run with this id. Raises ToolevalError without one, and if it cannot be read."""
+        return self._read(self.listing(), id)
+
+    def log(self, id: str) -> Log | None:
+        """The log of a run that is not in the place. Raises ToolevalError."""
+        if id not in self.listing().heads:
+            with suppress(FileNotFoundError):
+                return read_log(self.log_of(id))
+        return None
+
+    def _read(self, listing: Listing, id: str) -> KeptRun:
+        if name := listing.heads.get(id):
+            return self._of_place(listing, name)
+        if id not in listing.logs:
+            raise ToolevalError(f'{self.place.name}: run "{printable(id)}" not found')
+        try:
+            return self._of_log(id)
+        except FileNotFoundError:  # it went to the place meanwhile
+            return self.get(id)
+
+    def _of_place(self, listing: Listing, name: HeadName) -> KeptRun:
+        document = document_of(name.id)
+        size = listing.documents.get(document)
+        found = None if self.place.is_near else self._copied(name.head, name.id)
+        if found is None or found.head.bytes != size:  # a run that was merged again has another head
+            data = self.place.read(name.head)
+            found = unpack_head(data, name.id, f"{self.place.name}: {name.head}")
+            if not self.place.is_near:
+                self._copy(name.head, data)
+        if found.head.bytes != size:  # not listed, or newer than the listing
+            size = self.place.size(document)
+        if found.head.bytes != size:
+            text = f"{document}: torn: {size} of {found.head.bytes} bytes"
+            raise ToolevalError(f"{self.place.name}: {text}")
+        return found
+
+    def _of_log(self, id: str) -> KeptRun:
+        path = self.log_of(id)
+        name = f"{id}.{path.stat().st_size}.json.gz"
+        if found := self._copied(name, id):
+            return found
+        log = read_log(path)
+        data = _head_of(log)
+        if log.run.status != "running":  # then it grows no more
+            self._copy(name, data)
+        return unpack_head(data, id, str(path))
+
+    def _copied(self, name: str, id: str) -> KeptRun | None:
+        path = self._copies / name.rpartition("/")[2]
+        try:
+            return unpack_head(path.read_bytes(), id, str(path))
+        except (OSError, ToolevalError):
+            return None
+
+    def _copy(self, name: str, data: bytes) -> None:
+        path = self._copies / name.rpartition("/")[2]
+        with suppress(OSError):  # what cannot be kept is read again
+            hidden(self._copies.parent)
+            self._copies.mkdir(exist_ok=True)
+            whole = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+            whole.write_bytes(data)
+            whole.replace(path)
+
+
+def _head_of(log: Log) -> bytes:
+    rows = [case.row for case in log.cases.values()]
+    document = rows_document(log.run, rows, log.gates, log.baseline)
+    head = Head(
+        trust=log.trust or "partial",
+        summary=run_summary(document),
+        bytes=log.bytes,
+        sha256="",
+        written=log.updated,
+        rows=len(rows),
+        parts=parts_of(document.cases),
+    )
+    return pack_head(head, map(short_case, rows))
+
+
+def tag_file(tag: str, id: str) -> str:
+    return f"tags/{quote(tag, safe='')}@{id}"
+
+
+def _tags(files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Tags and ids, by name."""
+    for file in sorted(files):
+        tag, _, id = file.removeprefix("tags/").rpartition("@")
+        yield unquote(tag), id
