@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,7 +128,7 @@ class CaseSession(Observer):
         others = [item for nodeid, item in cases.items() if of_each[nodeid] != shard.number]
         self.config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if of_each.get(item.nodeid, shard.number) == shard.number]
-        rows = [[id, _content_of(cases[id]), number] for id, number in of_each.items()]
+        rows = [[id, self._content_of(cases[id]), number] for id, number in of_each.items()]
         return Shard(
             number=shard.number,
             of=shard.of,
@@ -138,6 +137,10 @@ class CaseSession(Observer):
             judging=dict(self.run.settings.left_to_merge),
             misnamed=self.run.found.misnamed,
         )
+
+    def _content_of(self, item: pytest.Item) -> str:
+        """The fingerprint of an item's file."""
+        return item.task.origin.content if isinstance(item, CaseItem) else self.python.digest(item.path)
 
     def _refuse(self, items: list[pytest.Item], problem: str) -> None:
         """End the run with a usage error if there is a problem."""
@@ -177,10 +180,13 @@ class CaseSession(Observer):
             return
         found: dict[str, None] = {}
         for item in items:
-            if not isinstance(item, CaseItem) or is_skipped(item):
+            if is_skipped(item):
                 return
-            is_given = item.task.transcripts is not None
-            problem = self.run.asker.cannot_ask(item.task.job, is_given=is_given)
+            if isinstance(item, CaseItem):
+                is_given = item.task.transcripts is not None
+                problem = self.run.asker.cannot_ask(item.task.job, is_given=is_given)
+            else:
+                problem = self.python.cannot_ask(item) if may_ask(item) else None
             if problem is None:
                 return
             found[problem] = None
@@ -245,16 +251,6 @@ class CaseSession(Observer):
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.queue.drop(nodeid)
-
-
-@cache
-def _digest(path: Path) -> str:
-    return content_of_bytes(path.read_bytes())
-
-
-def _content_of(item: pytest.Item) -> str:
-    """The fingerprint of an item's file."""
-    return item.task.origin.content if isinstance(item, CaseItem) else _digest(item.path)
 
 
 def _cases(items: Iterable[pytest.Item]) -> list[CaseItem]:

@@ -15,7 +15,7 @@ from msgspec import structs
 from typing_extensions import Unpack
 
 from ..engine.models.spec import ModelSpec
-from ..errors import ConfigError, ModelError
+from ..errors import ConfigError, ModelError, ToolevalError
 from ..python.case import PythonCase, clean_reason
 from ..python.question import Prompt, Question, Setting, Words
 from ..python.run import Run, Wait
@@ -28,6 +28,7 @@ from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
 from ..run.collected import Collected, leave
 from ..scoring.registry import ScorerRegistry
+from ..secrets import scrub, secret_values
 from ..suite.resolved import planned_trials
 from ..text import counted, near, printable
 from .items import CaseFailure, reason_in
@@ -109,6 +110,7 @@ class PythonTests:
         # The test that runs, and its case.
         self._running: tuple[str, PythonCase] | None = None
         self._sources = Sources()
+        self.digest = self._sources.digest
 
     def found(self, metafunc: pytest.Metafunc) -> None:
         """Note a function that requests the fixture, whether or not the command line names it."""
@@ -162,6 +164,15 @@ class PythonTests:
         if spec.function is not None and spec.label not in found.agents:
             agents = {**found.agents, spec.label: f"callable:{spec.callable}"}
             self._run.found = structs.replace(found, agents=agents)
+
+    def cannot_ask(self, item: pytest.Item) -> str | None:
+        """Why a test's model cannot be asked, if that is known before it runs."""
+        asking, label = self._run.settings.asking, _parameters(item).get(MODEL_FIXTURE)
+        if label is None or asking.cassette is not None or asking.resume:
+            return None
+        if not self._test(item).asks_model:
+            return None
+        return self._run.asker.problem_of(next(spec for spec in asking.models if spec.label == label))
 
     def collected(self, item: pytest.Item) -> Collected:
         """What the controller of xdist knows of a test, until it asks."""
@@ -293,6 +304,10 @@ class PythonTests:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         case = item.stash.get(_case_key, None)
+        crash = getattr(report.longrepr, "reprcrash", None)
+        raised = call.excinfo.value if call.excinfo is not None else None
+        if case is not None and crash is not None and isinstance(raised, ToolevalError):
+            crash.message = str(raised)  # summaries would cut it after its long type
         if case is not None and case.question is not None and call.when == "call":
             self._attach(item, case, report, call)
         if call.when == "teardown" and (case is not None or may_ask(item)):
@@ -366,8 +381,18 @@ def _told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
     return shown
 
 
+def _scrub(shown: Any) -> None:
+    """Take keys out of a traceback."""
+    values = secret_values()
+    for traceback, _, _ in getattr(shown, "chain", ()):
+        for entry in traceback.reprentries:
+            for part in filter(None, (entry, getattr(entry, "reprlocals", None))):
+                part.lines = [scrub(line, values) for line in part.lines]
+
+
 def _show(report: pytest.TestReport, result: CaseResult) -> None:
     """Add what happened to the report of a failed test. As of a suite, no answer is an error."""
+    _scrub(report.longrepr)
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and result.reason:
         crash.message = result.reason

@@ -57,6 +57,8 @@ class Terminal(Observer):
             # Counted apart from cases, and shown only in the summary.
             return _GATES[report.outcome], "", ""
         row = self._row_of(report)
+        if row is not None and row.is_python and row.outcome == "error" and report.failed:
+            return "error", "E", "ERROR"
         # The short summary also calls this, and people search it for the plain word.
         if row is None or row.outcome == "skipped" or self._summarising:
             return status
@@ -121,6 +123,10 @@ class Terminal(Observer):
                 short = f"{longrepr.reprcrash.message} (-v shows more)"
                 report.longrepr = _Coloured(longrepr, str(longrepr) if number < bodies else short)
         _shorten_repeated(terminalreporter.getreports("error"))
+        for report in terminalreporter.getreports("error"):
+            row = self._row_of(report)
+            if row is not None and row.is_python:
+                report.when = "call"  # where it happened; until now, it tells an error from a failure
         if not self._silent:
             title = f"FAILURES ({self._excused})"
             _write_excused(terminalreporter, title, self._run.book.excused, reports)

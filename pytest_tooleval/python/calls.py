@@ -21,6 +21,7 @@ class Call:
     """A call, made or expected. Two calls are equal if their tools and arguments are."""
 
     def __init__(self, name: str, /, *rest: Any, **arguments: Any) -> None:
+        __tracebackhide__ = True
         if rest not in ((), (...,)):
             raise TypeError(
                 f"call({name!r}, ...): give arguments by name, such as call({name!r}, amount=40)"
@@ -87,6 +88,7 @@ def call(name: str, /, *rest: Any, **arguments: Any) -> Call:
     An argument may be a matcher, such as `like.gt(39)`, or any value that compares by `==`. After `...`,
     further arguments are also right: `call("refund", ...)` equals any call of that tool.
     """
+    __tracebackhide__ = True
     return Call(name, *rest, **arguments)
 
 

@@ -71,11 +71,13 @@ class _Matchers:
     """
 
     def __getattr__(self, name: str) -> Callable[..., Like]:
+        __tracebackhide__ = True
         key = _KEYS.get(name)
         if key is None:
             raise AttributeError(f"there is no matcher like.{name}{near(name, _KEYS, 'like.')}")
 
         def made(*operands: Any, **fields: Any) -> Like:
+            __tracebackhide__ = True
             if operands and fields:
                 raise TypeError(f"like.{name}: give its operand, or its fields by name")
             operand = operands[0] if len(operands) == 1 else list(operands) or fields or True

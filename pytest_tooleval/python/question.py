@@ -286,14 +286,17 @@ def _read(data: dict[str, Any], test: Test, *, has_rounds: bool) -> tuple[Suite,
         findings += suite_errors(suite, lambda _: 0, None)
     if findings:
         raise ConfigError("\n".join(_named(each.loc, each.message) for each in findings))
+    if len(_sound) >= _MOST_SOUND:
+        _sound.clear()
     _sound.add(asked)
     suite.note_places(test.path.parent, [test.line], ())
     (written,) = suite.test_cases
     return suite, written.model_copy(update={"tool_choice": "required"}) if must_call else written
 
 
-# Questions without mistakes, but for their prompts.
+# The last questions without mistakes, but for their prompts.
 _sound: set[str] = set()
+_MOST_SOUND = 100
 
 
 def _without_prompts(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,6 +98,14 @@ class Test:
         return content_of_bytes(f"{code}\n{canonical(given)}".encode())
 
     @property
+    def asks_model(self) -> bool:
+        """True if the test certainly asks a model: it passes no agent."""
+        node = self.sources.function(self.path, self._first_line)
+        calls = [] if node is None else [each for each in ast.walk(node) if _is_question(each)]
+        words = [word.arg for each in calls for word in each.keywords]  # type: ignore[attr-defined]
+        return bool(calls) and None not in words and "agent" not in words
+
+    @property
     def _first_line(self) -> int:
         found: int = inspect.unwrap(self.function).__code__.co_firstlineno
         return found
@@ -126,6 +134,11 @@ def _without(
 
 def _is_assertion(node: ast.AST) -> bool:
     return isinstance(node, ast.Assert)
+
+
+def _is_question(node: ast.AST) -> bool:
+    """True for a call of the fixture."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("tooleval", "tooleval.arun")
 
 
 def _is_test(node: ast.AST) -> bool:

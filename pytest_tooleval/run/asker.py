@@ -93,11 +93,11 @@ class Asker:
             return None
         judge = job.judge if job.case.rubrics else None
         asked = [] if is_given else [job.model, job.user]
-        problems = (self._problem_of(spec) for spec in (*asked, judge) if spec is not None)
+        problems = (self.problem_of(spec) for spec in (*asked, judge) if spec is not None)
         return next(filter(None, problems), None)
 
-    def _problem_of(self, spec: ModelSpec) -> str | None:
-        """Cached per model: otherwise a failing import would run again for every case."""
+    def problem_of(self, spec: ModelSpec) -> str | None:
+        """Why a model cannot be asked. Cached: otherwise a failing import would run for every case."""
         if spec.label not in self._problems:
             self._problems[spec.label] = _why_not(spec)
         return self._problems[spec.label]

@@ -262,5 +262,7 @@ def _command(args: tuple[str, ...], model: str | None) -> list[str]:
         for option, plugin in _PLUGINS.items()
         if any(arg.startswith(option) for arg in args)
     ]
+    # Without its scope, pytest-asyncio warns.
+    scope = ["-oasyncio_default_fixture_loop_scope=function"] if "-pasyncio" in plugins else []
     models = [] if model is None else [f"--tooleval-model={model}"]
-    return [*plugins, *models, *args]
+    return [*plugins, *scope, *models, *args]

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
+import xml.etree.ElementTree as ET
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from pytest_tooleval.cli import main
+from pytest_tooleval.record.document import RowsDocument
+from pytest_tooleval.reports.pull_request import comment_text
 
 from .project import TIME_TOOL, WEATHER_TOOL, Project, call, comparable, raising, right, wrong
 
@@ -286,6 +293,59 @@ def test_mistakes_are_told_at_the_line_of_the_test(shop: Project, body: str, mes
     result.stdout.fnmatch_lines([f"E  *{message}"])
     result.stdout.no_fnmatch_line("*pytest_tooleval/*.py:*")
     result.stdout.no_fnmatch_line("During handling*")
+
+
+SHOWN = """
+KEY = os.environ["OPENAI_API_KEY"]
+
+def test_positional(tooleval):
+    run = tooleval("Hi", agent=agent)
+    assert run.calls == [call("refund", {"order": "A1"})]
+
+def test_matcher():
+    like.regex(1, 2)
+
+def test_unknown_matcher():
+    like.contain("a")
+
+def test_config(tooleval):
+    tooleval("Hi", agent=agent, world=Shop, policies=[{"tool": "refnd", "at_most": 1}])
+
+def test_error(tooleval):
+    tooleval("Hi", agent=broken)
+
+def test_key(tooleval):
+    run = tooleval("Hi", agent=agent)
+    assert KEY in run.text
+"""
+
+
+def test_what_is_shown_of_mistakes(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-" + "Ab1" * 14)
+    monkeypatch.setenv("COLUMNS", "120")
+    result = run(shop, SHOWN, "--showlocals", "--junitxml=j.xml")
+    shown = result.stdout.str()
+    assert "pytest_tooleval/python/" not in shown
+    assert "Ab1Ab1Ab1" not in shown + (shop.path / "j.xml").read_text()
+    result.stdout.fnmatch_lines_random(
+        [
+            "*_ ERROR at call of test_error _*",
+            'FAILED test_it.py::test_config - policies[[]0].tool: the tool "refnd" is not defined*',
+            "ERROR test_it.py::test_error - my_app:broken raised ConnectionError: no route at *",
+            "FAILED test_it.py::test_positional - TypeError: call('refund', ...): give arguments*",
+        ]
+    )
+    assert '<error message="failed on setup' in (shop.path / "j.xml").read_text()
+
+
+def test_a_missing_key_is_named_once(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    asks = "def test_{}(tooleval, tooleval_model):\n    tooleval('Hi', tools=[]{})\n"
+    result = run(shop, asks.format("a", "") + asks.format("b", ""), model="openai/gpt-5")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert result.stderr.str().count("OPENAI_API_KEY is not set") == 1
+    own = asks.format("c", ", agent=agent")
+    run(shop, asks.format("a", "") + own, model="openai/gpt-5").assert_outcomes(errors=1, passed=1)
 
 
 WORLDS = {
@@ -810,12 +870,48 @@ def test_ten_cases_are_judged_alike_as_json_and_as_python(shop: Project, options
         # An assertion holds or not, where a suite's score may be between.
         verdicts = [line.split("  0.78  ")[0] for line in result.outlines if line.startswith("agent ")]
         headline = (shop.path / "out.md").read_text().splitlines()[:4]
+        read = msgspec.json.decode((shop.path / "out.json").read_bytes(), type=RowsDocument)
+        comment = comment_text(read).partition("<details>")[0].replace("test_c", "c")
+        comment = re.sub(r"(?m)^- `(c\d)`([^:]*): .*", r"- \1\2", comment)  # reasons and lines
         figures = {name: model[name] for name in ("passed", "failed", "errors", "trials", "pass_rate")}
         found.append(
-            (result.ret, outcomes, rows, figures, comparable(document["gates"]), verdicts, headline)
+            (
+                result.ret,
+                outcomes,
+                rows,
+                figures,
+                comparable(document["gates"]),
+                verdicts,
+                headline,
+                comment,
+            )
         )
     as_json, as_python = found
     assert as_python == as_json
+
+
+def test_reports_and_trends_have_python_cases(shop: Project) -> None:
+    shop.write("test_it.py", HEAD + SIX.replace("def test_1", "@pytest.mark.smoke\ndef test_1"))
+    files = [f"--tooleval-report=out.{ending}" for ending in ("html", "md", "csv", "json")]
+    for _ in range(2):
+        shop.run_subprocess(*files, "--junitxml=j.xml", "-omarkers=smoke", model=None)
+    names = [f"test_{number}" for number in range(6)]
+    page = (shop.path / "out.html").read_text()
+    packed = re.findall(r"\beJ[\w+/=]{100,}", page)
+    data = b"".join(zlib.decompress(base64.b64decode(each)) for each in packed)
+    assert all(f'"test_it.py::{name}"'.encode() in data for name in names)
+    table = (shop.path / "out.csv").read_text().splitlines()
+    assert [line.split(",")[4] for line in table[1:]] == names
+    summary = (shop.path / "out.md").read_text()
+    wrong = "calls differ: call('get_order', id='A1') was not made"
+    assert f"- `test_1` on `careless`: `{wrong}` (`test_it.py:2" in summary
+    tree = ET.parse(shop.path / "j.xml").getroot()[0]
+    assert (tree.get("tests"), tree.get("failures"), tree.get("errors")) == ("6", "1", "1")
+    assert tree.findall("*/failure")[0].get("message") == wrong
+    for what, outcome in (("test_it", "4/4"), ("test_1", "failed")):
+        trend = CliRunner().invoke(main, ["trend", what]).output
+        assert len(re.findall(rf"(?m)^\d{{4}}.* {outcome} ", trend)) == 2, trend
+    assert f"test_it.py::test_1 - {wrong}" in CliRunner().invoke(main, ["show", "latest"]).output
 
 
 SIX = "".join(
