@@ -6,7 +6,7 @@ import functools
 import inspect
 import unittest
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -455,12 +455,10 @@ def _repeated(case: PythonCase, body: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(body)
         async def bodies(**arguments: Any) -> object:
             __tracebackhide__ = True
-            raised: list[BaseException] = []
             returned = None
-            for _ in _numbers(case):
-                with _ending(case, raised):
+            for trial in _trials(case):
+                with trial:
                     returned = await body(**arguments)
-            _judge(case, raised)
             return returned
 
         return bodies
@@ -468,23 +466,25 @@ def _repeated(case: PythonCase, body: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(body)
     def in_order(**arguments: Any) -> object:
         __tracebackhide__ = True
-        raised: list[BaseException] = []
         returned = None
-        for _ in _numbers(case):
-            with _ending(case, raised):
+        for trial in _trials(case):
+            with trial:
                 returned = body(**arguments)
-        _judge(case, raised)
         return returned  # pytest warns of a test that returns what it should assert
 
     return in_order
 
 
-def _numbers(case: PythonCase) -> Iterator[int]:
+def _trials(case: PythonCase) -> Iterator[AbstractContextManager[None]]:
+    """What each of the bodies runs in. At the end, the case is judged."""
+    __tracebackhide__ = True
+    raised: list[BaseException] = []
     for number in range(case.trials):
         case.number = number
-        yield number
+        yield _ending(case, raised)
         if case.question is None:
             return  # the test asks nothing, so it is no case
+    _judge(case, raised)
 
 
 _PASSING_ON = (KeyboardInterrupt, GeneratorExit, pytest.exit.Exception)
@@ -515,8 +515,6 @@ def _ending(case: PythonCase, raised: list[BaseException]) -> Iterator[None]:
 def _judge(case: PythonCase, raised: Sequence[BaseException]) -> None:
     """Raise what makes the test fail, if its trials together do."""
     __tracebackhide__ = True
-    if case.question is None:
-        return
     result = case.conclude()
     if result.outcome == "passed":
         return

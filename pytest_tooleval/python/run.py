@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from ..errors import ConfigError, ModelError, ToolevalError
 from ..record.made import made_in
@@ -154,8 +154,7 @@ class Run:
         __tracebackhide__ = True
         error = found if isinstance(found, ModelError) else error_of(self._talk)
         if error is not None:
-            self.error = error
-            raise error.with_traceback(None) from None
+            self._fail(error)
 
     def score(self, metric: str, value: float, why: str = "") -> None:
         """Add a metric from 0 to 1 to the test's row. By itself, it fails nothing."""
@@ -181,11 +180,10 @@ class Run:
     async def ajudge(self, rubric: str) -> Verdict:
         """Like `judge`, for async tests."""
         __tracebackhide__ = True
-        found: Judged | ModelError
         try:
             found = await asyncio.wrap_future(self._judging(rubric))
         except ModelError as error:
-            found = error
+            self._fail(error)
         return self._verdict(found)
 
     def _judging(self, rubric: str) -> concurrent.futures.Future[Judged]:
@@ -193,14 +191,12 @@ class Run:
         try:
             return self._asker.judge(self._asked.job, rubric, self.transcript)
         except ModelError as error:
-            self.error = error
-            raise error.with_traceback(None) from None
+            self._fail(error)
 
     def _verdict(self, found: Judged | ModelError) -> Verdict:
         __tracebackhide__ = True
         if isinstance(found, ModelError):
-            self.error = found
-            raise found.with_traceback(None) from None
+            self._fail(found)
         self.judged.append(found)
         return Verdict(found)
 
@@ -210,10 +206,13 @@ class Run:
             found: _T | ModelError = self._wait(future)
         except ToolevalError as error:
             raise error.with_traceback(None) from None
-        if isinstance(found, ModelError):
-            self.error = found
-            raise found.with_traceback(None) from None
-        return found
+        return self._fail(found) if isinstance(found, ModelError) else found
+
+    def _fail(self, error: ModelError) -> NoReturn:
+        """Note that there is no answer, and raise the error without our own frames."""
+        __tracebackhide__ = True
+        self.error = error
+        raise error.with_traceback(None) from None
 
     def __repr__(self) -> str:
         return f"<run: {[*self.calls]!r}, text={shown(self.text, 200)!r}>"

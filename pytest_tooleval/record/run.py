@@ -56,6 +56,7 @@ class AskedModel(Struct, frozen=True, gc=False):
 
     model: Annotated[str, doc("The model's label, as everywhere in the document.")]
     calls: Annotated[str, doc("The model behind that label, such as a litellm name.")]
+    by_test: Annotated[bool, doc("Whether it is an agent that a Python test passed.")] = False
 
 
 class Spent(Struct, frozen=True, gc=False):

@@ -152,7 +152,8 @@ class EvalRun:
     def about(self) -> Run:
         """The run itself, for its document and the history."""
         known, asking = self.known, self.settings.asking
-        models = {spec.label: spec.identity for spec in asking.models}
+        models = [AskedModel(spec.label, spec.identity) for spec in asking.models]
+        models += [AskedModel(*each, by_test=True) for each in known.agents.items()]
         return Run(
             id=self.id,
             started=self.process.started.isoformat(timespec="seconds"),
@@ -170,7 +171,7 @@ class EvalRun:
             spent=dict(known.spent),
             # Where the answers came from that this run did not request.
             answers="replayed" if asking.cassette else "resumed" if asking.resume else "shared",
-            models=tuple(AskedModel(*each) for each in {**models, **known.agents}.items()),
+            models=tuple(models),
             options=dict(self.settings.options),
             git=self._git,
             ci=ci_run(),

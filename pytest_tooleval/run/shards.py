@@ -111,7 +111,9 @@ _COMMON: Mapping[str, Callable[[ShardRun], Mapping[str, Any]]] = {
     "version of pytest-tooleval": lambda shard: {"": shard.run.pytest_tooleval},
     "version of the scoring rules": lambda shard: {"": shard.run.scoring_version},
     "commit": lambda shard: {"": shard.run.git.commit if shard.run.git else "none"},
-    "models": lambda shard: {asked.model: asked.calls for asked in shard.run.models},
+    "models": lambda shard: {
+        asked.model: asked.calls for asked in shard.run.models if not asked.by_test
+    },
     "options": _asked_for,
     "gates of the ini file": lambda shard: shard.about.judging,
 }
@@ -214,6 +216,7 @@ def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         unreadable=tuple(dict.fromkeys(each for run in runs for each in run.unreadable)),
         ci=ci_run(),
         tests_failed=None,
+        models=tuple(dict.fromkeys(asked for run in runs for asked in run.models)),
         spent=add_up(*(run.spent for run in runs)),
         answers=next((run.answers for run in runs if run.answers != "shared"), "shared"),
         options=dict(sorted({**alike, **options}.items())),

@@ -64,7 +64,9 @@ def test_one_agent_in_python_tests_and_a_suite(library: str) -> None:
     suite = names.suite(names.case("json", *PLAN))
     Path("s.tooleval.json").write_text(json.dumps(suite))
     Path("tooleval.toml").write_text('[models.answer]\ncallable = "my_agent:answer"\n')
-    Path("pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")
+    Path("pytest.ini").write_text(
+        "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
+    )
     plan = [[(f"{names.station[:-12]}{tool}", city) for tool, city in step] for step in PLAN]
     Path("plan.py").write_text(f"PLAN = {planned(plan)!r}\n")
     Path("test_it.py").write_text(TESTS)
