@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import ConfigError, ToolevalError, error_text, os_reason
 from ..secrets import scrub, secret_values
 from ..text import printable
+from ..writing import write_whole
 
 
 class _Place:
@@ -68,12 +68,9 @@ class Folder(_Place):
         """Write a new file. Raises FileExistsError."""
         path = self._path / name
         with self._trying("written"):
-            path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
                 raise FileExistsError(path)
-            part = self._path / f".{secrets.token_hex(8)}.part"  # so that no reader finds half a file
-            part.write_bytes(data)
-            part.rename(path)
+            write_whole(path, [data])
 
     def delete(self, name: str) -> None:
         with self._trying("written"):

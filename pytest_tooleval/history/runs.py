@@ -118,7 +118,7 @@ class Runs:
                 following = threads.map(read, ids[start : start + THREADS])
                 yield from filter(None, found)
                 found = following
-        finally:
+        finally:  # without waiting for those that are not needed
             threads.shutdown(wait=False, cancel_futures=True)
 
     def _readable(self, listing: Listing, id: str) -> KeptRun | None:
@@ -188,9 +188,9 @@ class Runs:
         with suppress(OSError):  # what cannot be kept is read again
             hidden(self._copies.parent)
             self._copies.mkdir(exist_ok=True)
-            whole = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-            whole.write_bytes(data)
-            whole.replace(path)
+            part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+            part.write_bytes(data)
+            part.replace(path)
 
 
 def _head_of(log: Log) -> bytes:

@@ -177,3 +177,17 @@ def test_the_base_has_an_answer_to_a_file_and_model_of_the_run(repository: Path)
     assert base("weather") == m2[:10]  # nothing is nearer, and the comparison says what differs
     keep(m1, case_of())
     assert (base("weather"), base("other"), base("new")) == (m1[:10], m2[:10], m2[:10])
+
+
+def test_a_damaged_head_of_the_base_is_named(repository: Path) -> None:
+    git(repository, "checkout", "feature")
+    history = History(repository / ".tooleval")
+    run = run_of(git=Git(git(repository, "rev-parse", "main~1"), "main", False))
+    writer = history.begin(run)
+    writer.add(kept(case_of()))
+    writer.finish(run)
+    assert load_side("auto", history.folder).cases
+    (head,) = (history.folder / "heads").iterdir()
+    head.write_bytes(head.read_bytes()[:-1])
+    with pytest.raises(ToolevalError, match=f"heads/{head.name}: damaged: .*; delete it"):
+        load_side("auto", history.folder)
