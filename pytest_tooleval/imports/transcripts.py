@@ -49,7 +49,7 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
 
 def _bounded(run: Conversation) -> Conversation | Problem:
     """The run without secrets, pictures and files; or a problem if it is too large."""
-    messages = [_plain(message) for message in run.messages]
+    messages = [plain(message) for message in run.messages]
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
         message = f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters"
@@ -59,7 +59,7 @@ def _bounded(run: Conversation) -> Conversation | Problem:
     return run._replace(messages=messages, model=model, case=case, id=id, error=error)
 
 
-def _plain(message: Message) -> Message:
+def plain(message: Message) -> Message:
     """The message with a word in place of each picture or file."""
     content = message.get("content")
     if not isinstance(content, list):

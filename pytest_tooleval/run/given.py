@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import structs
 
 from ..errors import CannotCompare, ModelError
 from ..imports.conversation import Conversation, unread_text
+from ..imports.transcripts import plain
 from ..record.thresholds import needed_of
-from ..record.transcript import Message, Transcript, text_of
+from ..record.transcript import SYSTEM_ROLES, Message, Transcript, gist_of, text_of
 from ..scoring.trial import conversation_of
 from ..scoring.turns import forbidden_in
 from ..secrets import redacted
@@ -44,7 +46,7 @@ class GivenTranscripts:
     def of_suite(self, suite: Suite, file: str) -> dict[str, list[Conversation]]:
         """The transcripts of a suite's cases, by case id; cases with none are left out."""
         found = find_transcripts(suite, self._given)
-        self._found |= {id(each) for of_case in found.of_case.values() for each in of_case}
+        self._found |= found.used
         self._unclear |= {id(each): why for each, why in found.unclear}
         texts = {case.id: _said_in_case(case) for case in suite.test_cases}
         for case, mine in found.of_case.items():
@@ -108,41 +110,88 @@ def _named(given: Conversation) -> str:
 
 
 class FoundTranscripts(NamedTuple):
-    """The transcripts of a suite's cases by id, and those without a clear case, with the reason."""
+    """The transcripts of a suite's cases by id, and those without a clear case, with the reason.
+
+    `used` has the `id()` of each transcript with a case, of which a case may have only a part.
+    """
 
     of_case: dict[str, list[Conversation]]
     unclear: list[tuple[Conversation, str]]
+    used: set[int]
 
 
 def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> FoundTranscripts:
     """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
-    Of several cases with the same first message, the one with the same messages to the end is meant.
+    Of several cases with the same first message, the one with the same messages to the end is meant. If
+    the transcript begins with the whole prompts of several, as one of an agent's loop does, each has it
+    up to where the next one's begins. A recorded request belongs to the case whose prompt it is.
     """
-    found = FoundTranscripts({}, [])
-    texts_of = {str(case.id): _said_in_case(case) for case in suite.test_cases}
+    found = FoundTranscripts({}, [], set())
+    cases = {str(case.id): case for case in suite.test_cases}
+    texts_of = {name: _said_in_case(case) for name, case in cases.items()}
     first: dict[str, list[str]] = {}
-    for id, texts in texts_of.items():
-        first.setdefault(texts[0], []).append(id)
+    for name, texts in texts_of.items():
+        first.setdefault(texts[0], []).append(name)
+
+    def add(name: str, run: Conversation, part: Conversation) -> None:
+        found.of_case.setdefault(name, []).append(part)
+        found.used.add(id(run))
+
     for run in given:
-        name = run.case.removeprefix(f"{suite.name}::") or run.id
-        ids = [name] if name in texts_of else []
-        if not ids and not run.case:
+        named = run.case.removeprefix(f"{suite.name}::") or run.id
+        names = [named] if named in texts_of else []
+        if not names and not run.case:
             texts = _said(run.messages)
-            ids = first.get(texts[0], []) if texts and texts[0] else []
-            ids = [id for id in ids if texts_of[id] == texts] or ids if len(ids) > 1 else ids
-        if len(ids) > 1:
-            why = f"begins like the cases {', '.join(ids[:3])}; add the case to the transcript"
+            names = first.get(texts[0], []) if texts and texts[0] else []
+            if len(names) > 1:
+                same = [name for name in names if texts_of[name] == texts]
+                parts = {} if any(cases[name].turns for name in same) else _parts(run, cases, names)
+                for name, part in parts.items():
+                    add(name, run, part)
+                if parts:
+                    continue
+                names = same or names
+        if len(names) > 1:
+            why = f"begins like the cases {', '.join(names[:3])}; add the case to the transcript"
             found.unclear.append((run, why))
-        elif ids:
-            found.of_case.setdefault(ids[0], []).append(run)
-    for id, mine in found.of_case.items():
+        elif names:
+            add(names[0], run, run)
+    for name, mine in found.of_case.items():
         groups = Counter(run.group for run in mine if run.group)
         for run in [run for run in mine if groups[run.group] > 1]:
-            if _said(run.messages)[:1] != texts_of[id][:1]:
+            if _said(run.messages)[:1] != texts_of[name][:1]:
                 mine.remove(run)
-                found.unclear.append((run, f"another conversation in the transcript of case {id}"))
+                found.used.discard(id(run))
+                found.unclear.append((run, f"another conversation in the transcript of case {name}"))
     return found
+
+
+def _parts(
+    run: Conversation, cases: Mapping[str, TestCase], names: Iterable[str]
+) -> dict[str, Conversation]:
+    """The cases whose whole prompts a transcript begins with, each with its part of it."""
+    spoken = [index for index, each in enumerate(run.messages) if each.get("role") not in SYSTEM_ROLES]
+    gists = [gist_of(run.messages[index]) for index in spoken]
+    lengths: dict[str, int] = {}
+    for name in names:
+        prompt = [gist_of(plain(each)) for each in prompt_messages(cases[name].prompt)]
+        prompt = [each for each in prompt if each[0] not in SYSTEM_ROLES]
+        if cases[name].leader is None and prompt == gists[: len(prompt)]:
+            lengths[name] = len(prompt)
+    asked = sum(index < run.answers_from for index in spoken)
+    exact = {name: length for name, length in lengths.items() if run.answers_from and length == asked}
+    lengths = exact or lengths
+    if len({*lengths.values()}) < len(lengths):
+        return {}  # several have the same prompt
+    ends = dict(pairwise(sorted({*lengths.values()})))
+    parts = dict.fromkeys(lengths, run)
+    for name in [name for name, length in lengths.items() if length in ends]:
+        end = spoken[ends[lengths[name]]]
+        while run.messages[end - 1].get("role") == "user":
+            end -= 1  # of the next one's prompt
+        parts[name] = run._replace(messages=run.messages[:end])
+    return parts
 
 
 def _said_in_case(case: TestCase) -> list[str]:
@@ -152,7 +201,7 @@ def _said_in_case(case: TestCase) -> list[str]:
 
 def _said(messages: Iterable[Message]) -> list[str]:
     """The user's messages, with normalised white space."""
-    return [" ".join(text_of(each).split()) for each in messages if each.get("role") == "user"]
+    return [" ".join(text_of(plain(each)).split()) for each in messages if each.get("role") == "user"]
 
 
 def answers_of(case: ResolvedCase, given: Sequence[Conversation]) -> list[Transcript | ModelError]:

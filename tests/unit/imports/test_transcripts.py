@@ -11,11 +11,15 @@ import pytest
 
 from pytest_tooleval import load_suite
 from pytest_tooleval.errors import ModelError, Problem, SuiteError
-from pytest_tooleval.imports.conversation import Conversation
+from pytest_tooleval.imports.apply import apply
+from pytest_tooleval.imports.conversation import Conversation, called
+from pytest_tooleval.imports.door import found_in
 from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.record.names import NO_TOOLS
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.run.given import answers_of, find_transcripts
+from pytest_tooleval.scoring.trial import score_transcript
+from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 
@@ -53,7 +57,7 @@ def test_a_run_is_found_by_case_then_id_then_words(tmp_path: Path) -> None:
         assert list(find_transcripts(suite, [run]).of_case) == ([case] if case else []), run
 
 
-def test_of_cases_that_begin_alike_the_one_with_the_same_words_is_meant(tmp_path: Path) -> None:
+def test_of_cases_that_begin_alike_each_has_its_part(tmp_path: Path) -> None:
     longer = [user("Hi"), reply("Hi."), user("Weather?")]
     suite = suite_of(
         tmp_path,
@@ -64,9 +68,33 @@ def test_of_cases_that_begin_alike_the_one_with_the_same_words_is_meant(tmp_path
     )
     runs = [run_of(*longer, reply("Rain.")), run_of(user("Hi"), reply("Hi.")), run_of(user("Bye"))]
     found = find_transcripts(suite, runs)
-    assert found.of_case == {"long": [runs[0]], "short": [runs[1]]}
+    first = runs[0]._replace(messages=runs[0].messages[:2])
+    assert found.of_case == {"long": [runs[0]], "short": [first, runs[1]]}
     why = "begins like the cases twin, other twin; add the case to the transcript"
     assert found.unclear == [(runs[2], why)]
+
+
+def test_a_recorded_request_is_of_the_case_with_its_whole_prompt(tmp_path: Path) -> None:
+    calls = [called("a", "look", "{}")]
+    loop = [user("Hi"), {"role": "assistant", "tool_calls": calls}]
+    loop += [{"role": "tool", "tool_call_id": "a", "content": "1"}]
+    suite = suite_of(tmp_path, {"id": "first", "prompt": "Hi"}, {"id": "second", "prompt": loop})
+    requests = [
+        run_of({"role": "system", "content": "Be brief."}, *loop[:2], answers_from=2),
+        run_of(*loop, reply("One."), answers_from=3),
+    ]
+    found = find_transcripts(suite, requests)
+    assert found.of_case == {"first": [requests[0]], "second": [requests[1]]}
+
+
+def test_a_turn_of_several_keeps_its_conversation(tmp_path: Path) -> None:
+    turns: list[dict[str, Any]] = [{"prompt": text, "expected_calls": []} for text in ("Hi", "Bye")]
+    path = tmp_path / "s.tooleval.json"
+    cases = [{"id": "one", "prompt": "Hi", "expected_tool": None}, {"id": "both", "turns": turns}]
+    path.write_text(json.dumps({"name": "S", "tools": [], "test_cases": cases}))
+    suite = load_suite(path)
+    run = run_of(user("Hi"), reply("Hi."), user("Bye"), reply("Bye."))
+    assert find_transcripts(suite, [run]).of_case == {"both": [run]}
 
 
 Attributes = dict[str, Any]
@@ -522,3 +550,21 @@ def test_what_may_be_a_call_is_kept_or_refused(tmp_path: Path, value: Any) -> No
     with suppress(SuiteError):
         runs = read_transcripts([tmp_path / "t.json"])
     assert all("refund" in json.dumps(run.messages) for run in runs)
+
+
+RECORDINGS = """
+bedrock claude_code codex gemini inspect_logs langchain langsmith sharegpt trl vercel
+""".split()
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_an_imported_suite_passes_on_the_file_it_was_made_of(tmp_path: Path, name: str) -> None:
+    (path,) = (Path(__file__).parents[2] / "data/formats").glob(f"{name}.*")
+    suite = parse_suite(json.dumps(apply(found_in([path], None, has_tools=False)[0], name).suite))
+    found = find_transcripts(suite, read_transcripts([path]))
+    assert not found.unclear
+    for case in suite.test_cases:
+        resolved = resolve(suite, case)
+        for answer in answers_of(resolved, found.of_case.get(str(case.id), [])):
+            assert isinstance(answer, Transcript), answer
+            assert score_transcript(resolved, answer).passed, case.id
