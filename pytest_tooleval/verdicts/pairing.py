@@ -38,7 +38,7 @@ class Pairing(NamedTuple):
 
 
 def moved_files(
-    old: Iterable[CaseRow], new: Iterable[CaseRow], suites: FindSuite | None = None
+    old: Iterable[CaseRow], new: Iterable[CaseRow], suites: FindSuite | None
 ) -> frozenset[str]:
     """The files between which suites may have moved: those that are gone, and the new ones if any are.
 
@@ -60,23 +60,22 @@ def _suite_in(file: str, suites: FindSuite | None) -> Suite | None:
 def pair_cases(
     old: Sequence[CaseRow],
     new: Sequence[CaseRow],
-    moved: Collection[str] | None = None,
-    suites: FindSuite | None = None,
+    moved: Collection[str],
+    suites: FindSuite | None,
 ) -> Pairing:
     """Pair the rows of two runs. Cases with the same content are the same, whatever their names.
 
     `moved` are the runs' `moved_files`; `suites` finds today's suites, which are those of the new run.
     Duplicates are told apart by their tools, else paired in order.
     """
-    gone = moved_files(old, new, suites) if moved is None else moved
 
     def place(row: CaseRow) -> Hashable:
-        return None if row.file in gone else row.file
+        return None if row.file in moved else row.file
 
     def name(row: CaseRow) -> Hashable:
         return place(row), row.suite, row.case
 
-    left_out_now, left_out_before = _not_selected(new, gone, suites), _not_selected(old, gone, None)
+    left_out_now, left_out_before = _not_selected(new, moved, suites), _not_selected(old, moved, None)
     exact, old, new = _match(old, new, lambda row: (name(row), row.content, row.tools_content))
     named, old, new = _match(old, new, lambda row: (name(row), row.content))
     twins, old, new = _match(old, new, lambda row: (place(row), row.content, row.tools_content))

@@ -43,11 +43,11 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
         elif name == LEXICAL:
             specs[name] = ModelSpec(label=name, model=name)
         elif full := newest_of(name, known_models()):
-            specs[name] = ModelSpec(label=name, model=full, folder=tables.path and tables.path.parent)
+            specs[name] = ModelSpec(label=name, model=full)
         elif reason := unserved(name):
             raise _unknown(name, reason, tables)
         else:
-            specs[name] = ModelSpec(label=name, model=name, folder=tables.path and tables.path.parent)
+            specs[name] = ModelSpec(label=name, model=name)
     return list(specs.values())
 
 

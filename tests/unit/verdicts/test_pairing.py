@@ -35,14 +35,14 @@ def ids(pairing: Pairing) -> dict[str, list[tuple[str, ...]]]:
 
 
 def test_a_case_in_another_suite_is_renamed() -> None:
-    found = pair_cases([row("a", "1", "weather")], [row("a", "1", "climate")])
+    found = pair_cases([row("a", "1", "weather")], [row("a", "1", "climate")], (), None)
     assert len(found.renamed) == 1
 
 
 def test_equal_cases_are_paired_one_to_one_in_order() -> None:
     old = [row("a", "1", line=1), row("a", "1", line=2), row("a", "1", line=3)]
     new = [row("a", "1", line=11), row("a", "1", line=12)]
-    found = pair_cases(old, new)
+    found = pair_cases(old, new, (), None)
     assert [(a.line, b.line) for a, b in found.same] == [(1, 11), (2, 12)]
     assert [case.line for case in found.removed] == [3]
 
