@@ -71,7 +71,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     print_lines(map(own_options, given.replaced))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
-        print_lines([f"not compared with a baseline: {verdict.uncompared}"])
+        print_lines([f"NOT COMPARED with a baseline: {verdict.uncompared}"])
     elsewhere = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {elsewhere}" for shard in shards if shard.run.exitstatus)
     keeper = Keeper(book, lambda: run, store, place) if place else None

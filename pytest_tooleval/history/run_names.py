@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from ..errors import ToolevalError
+from ..errors import NoBaseline, ToolevalError
 from ..record.run import RunSummary
 from ..text import counted, first_few, local_time, near, printable
 from ..verdicts.sides import RUN_WORD
@@ -28,7 +28,8 @@ def find_run(
     inconclusive; unless a gate allowed errors, each case has an answer. With `holding`, pairs of file
     and model, only the good runs with the most of these count. `@release-1` is the run with this tag.
     Anything else is an id, or the beginning of one. With a `root` within the repository, `latest` and
-    `good` are runs of that one, or of an unknown one. Raises ToolevalError for no run and for several.
+    `good` are runs of that one, or of an unknown one. Raises ToolevalError for no run and for several:
+    NoBaseline, if there is no good one yet.
     """
     listing, place = runs.listing(), runs.place.name
     ids = listing.ids
@@ -101,7 +102,7 @@ def _find_newest(
         known = f"; branches with runs: {', '.join(map(printable, sorted(branches))) or 'none'}"
     if is_good and not found:
         text = f"no complete run without errors or failures{where} yet{known}"
-        raise ToolevalError(f"{place}: {text}")
+        raise NoBaseline(f"{place}: {text}; the next whole run that passes is the first good one")
     kind = "without errors or failures" if is_good else "finished"
     what = f"{counted(len(found), 'run')}{where} {kind}, too few for {printable(name[0])}"
     raise ToolevalError(f"{place}: {what}{known}")

@@ -211,7 +211,9 @@ class Terminal(Observer):
             reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
         _write_verdicts(reporter, self._run.book, document)
         if why := self._run.book.verdict.uncompared:
-            reporter.write_line(f"not compared with a baseline: {printable(why)}", yellow=True)
+            reporter.write_line(
+                f"NOT COMPARED with a baseline: {printable(why)}", yellow=True, bold=True
+            )
         if self._run.is_unjudged:
             reporter.write_line(
                 "gates and baseline were not judged: the run was cut short", red=True, bold=True

@@ -188,21 +188,19 @@ def read_baseline(given: Given, folder: Path, history: str) -> Baseline | None:
 
         return load_side(name, folder, holding, place_of(history, folder) if history else None)
 
-    run = None
-    if "baseline" not in given.sets:
-        try:
-            run = load(name, frozenset())
-            if models:  # the newest good run may lack a model that an older one has
-                run = load(name, frozenset((row.file, old) for row in run.cases for old, _ in models))
-        except NoBaseline as error:
-            return Baseline(name, None, models, given["max_drop"] or 0.0, load, str(error))
-        except ToolevalError as error:
-            raise ConfigError(f"--tooleval-baseline={name}: {error}") from None
-        known = dict.fromkeys(row.model for row in run.cases if row.model)
-        for old, new in models:
-            if old not in known:
-                raise ConfigError(
-                    f"--tooleval-baseline-model={old}={new}: {name} has no model {old}; it has: "
-                    + ", ".join(known)
-                )
+    try:
+        run = load(name, frozenset())
+        if models:  # the newest good run may lack a model that an older one has
+            run = load(name, frozenset((row.file, old) for row in run.cases for old, _ in models))
+    except NoBaseline as error:
+        return Baseline(name, None, models, given["max_drop"] or 0.0, load, str(error))
+    except ToolevalError as error:
+        raise ConfigError(f"{given.where('baseline')}={name}: {error}") from None
+    known = dict.fromkeys(row.model for row in run.cases if row.model)
+    for old, new in models:
+        if old not in known:
+            raise ConfigError(
+                f"--tooleval-baseline-model={old}={new}: {name} has no model {old}; it has: "
+                + ", ".join(known)
+            )
     return Baseline(name, run, models, given["max_drop"] or 0.0, load)

@@ -34,8 +34,7 @@ class Gates:
 class Baseline:
     """What to compare with: the name of a file or run, pairs of models, and the allowed drop.
 
-    The run is None if it may not exist yet: if a preset names it, or if none was found, which `missing`
-    explains.
+    The run is None if there is none yet, which `missing` explains.
     """
 
     name: str

@@ -63,6 +63,7 @@ def decide(
         comparison = _compared(cases, run, judging, suites)
     except NoBaseline as error:
         uncompared = str(error)
+        problem = uncompared if judging.strict else ""
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
     gates = judge_gates(cases, judging, run.collected, comparison)
@@ -144,8 +145,8 @@ def _compared(
 ) -> Comparison | None:
     """The comparison with the baseline; None without one.
 
-    Raises ToolevalError for models that one of the runs does not have, and NoBaseline if a preset's run
-    does not exist yet. `good`, `latest` and `auto` name no particular run, so the comparison does not
+    Raises ToolevalError for models that one of the runs does not have, and NoBaseline if there is
+    no such run yet. `good`, `latest` and `auto` name no particular run, so the comparison does not
     fail if nothing is comparable.
     """
     baseline = judging.baseline
@@ -163,15 +164,10 @@ def _compared(
     pairs = frozenset((case.file, str(former.get(case.model) or case.model)) for case in evaluated)
     if is_base and old is not None and not old.answers(pairs):
         old = baseline.load(baseline.name, pairs)
-    if word and word["word"] == "good":
-        try:
-            old = baseline.load(baseline.name, pairs)
-        except ToolevalError as error:
-            if baseline.run is None:
-                raise NoBaseline(str(error)) from None
-            raise
     if old is None:
         raise NoBaseline(baseline.missing)
+    if word and word["word"] == "good":
+        old = baseline.load(baseline.name, pairs)
     return compare(
         old._replace(suites=suites or old.suites),
         Side("this run", run, evaluated),

@@ -221,7 +221,7 @@ def test_gates_of_the_ini_file_are_judged_by_the_merge(project: Project) -> None
     run_shards(project, 2)
     merged = merge("shards", "--report=merged.json", "--junitxml=merged.xml")
     assert merged.exit_code == whole.ret == 1
-    assert "not compared with a baseline" in merged.stdout
+    assert "NOT COMPARED with a baseline" in merged.stdout
     assert project.document("whole.json")["gates"] == project.document("merged.json")["gates"]
     assert merge("shards", "--fail-under=0.8").exit_code == 0
     assert "--preset=nightly replaces pr\n" in merge("shards", "--preset=nightly").stdout

@@ -185,7 +185,7 @@ def against(
             raise ConfigError("no complete run yet")
         return side
 
-    return Baseline(name, side if known else None, [], 0.0, load)
+    return Baseline(name, side if known else None, [], 0.0, load, "no good run yet")
 
 
 @pytest.mark.parametrize(
@@ -207,9 +207,12 @@ def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> 
 
 def test_a_baseline_that_is_not_there() -> None:
     new = [*whole("abc"), result_of(model="")]
-    preset = decide(new, RUN, Judging(baseline=against([], "good", known=False)))
-    assert preset.uncompared == "no complete run yet"
-    assert (preset.comparison, preset.findings) == (None, [])
+    absent = against([], "good", known=False)
+    found = decide(new, RUN, Judging(baseline=absent))
+    assert found.uncompared == "no good run yet"
+    assert (found.comparison, found.findings) == (None, [])
+    strict = decide(new, RUN, Judging(baseline=absent, strict=True))
+    assert strict.findings == [RunProblem("baseline", "no good run yet")]
     named = decide(new, RUN, Judging(baseline=against([], "good")))
     assert named.findings == [RunProblem("baseline", "no complete run yet")]
     assert decide([], RUN, Judging(baseline=against([], "good", known=False))) == RunVerdict(
