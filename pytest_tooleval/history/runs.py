@@ -128,9 +128,9 @@ class Runs:
             self._tell(str(error))
             return None
 
-    def get(self, id: str) -> KeptRun:
+    def get(self, id: str, listing: Listing | None = None) -> KeptRun:
         """The run with this id. Raises ToolevalError without one, and if it cannot be read."""
-        return self._read(self.listing(), id)
+        return self._read(listing or self.listing(), id)
 
     def log(self, id: str) -> Log | None:
         """The log of a run that is not in the place. Raises ToolevalError."""

@@ -271,8 +271,8 @@ class History:
 
         Raises ToolevalError, and deletes none, if one is still running or has a tag.
         """
-        heads = [self._runs.get(id).head for id in ids]
         listing = self._runs.listing()
+        heads = [self._runs.get(id, listing).head for id in ids]
         tags = {id: tag for tag, id in sorted(listing.tags.items(), reverse=True)}
         for head in heads:
             id = head.summary.id

@@ -182,3 +182,21 @@ def test_a_document_may_be_newer_than_the_listing(
     files = history.place.files
     monkeypatch.setattr(history.place, "files", lambda folder: {} if folder == "runs" else files(folder))
     assert [run.id for run in history.runs()] == [id]
+
+
+def test_deleting_many_runs_lists_the_place_as_often_as_deleting_one(
+    history: History, keep: Keep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [keep(day) for day in range(1, 8)]
+    listed: list[str] = []
+    files = history.place.files
+
+    def remember(folder: str) -> dict[str, int | None]:
+        listed.append(folder)
+        return files(folder)
+
+    monkeypatch.setattr(history.place, "files", remember)
+    history.delete(ids[0])
+    once = len(listed)
+    history.delete(*ids[1:])
+    assert len(listed) == 2 * once
