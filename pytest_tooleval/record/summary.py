@@ -87,6 +87,7 @@ class Summary(Struct, frozen=True, kw_only=True, gc=False):
     lost_calls: Annotated[int, doc("Calls that were written as text, and cannot be read.", ge=0)] = 0
     dialects: Annotated[dict[str, int], doc("Trials by the dialect of calls written as text.")] = {}
     fallbacks: Annotated[tuple[Fallback, ...], doc("Values sent instead of refused parameters.")]
+    upstreams: Annotated[dict[str, int], doc("Trials by the provider that answered a router.")] = {}
     tokens: Annotated[Tokens, doc("Tokens of all trials.")]
     cost_usd: Annotated[
         float | None, doc("The answers' cost in US dollars, including cached ones. Null: unknown.")

@@ -51,6 +51,9 @@ class Usage(Struct, frozen=True, kw_only=True, gc=False):
     served_model: Annotated[
         str | None, doc("The model that answered, by the provider's name. Null: unknown.")
     ] = None
+    upstream: Annotated[
+        str | None, doc("The provider that answered a router, by the router's name. Null: unknown.")
+    ] = None
     system_fingerprint: Annotated[
         str | None, doc("OpenAI's fingerprint of the system that answered. Null: unknown.")
     ] = None
@@ -477,6 +480,7 @@ def measures_of(transcript: Transcript) -> Measures:
         cost_at_least=any(reply.cost_at_least for reply in replies),
         cached=bool(replies) and all(reply.cached for reply in replies),
         served_model=replies[-1].served_model if replies else None,
+        upstream=replies[-1].upstream if replies else None,
         system_fingerprint=replies[-1].system_fingerprint if replies else None,
         answered_at=replies[-1].answered_at if replies else None,
     )

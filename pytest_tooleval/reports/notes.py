@@ -170,6 +170,9 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
         yield printable(f"{count}, not counted in any score; {which}: {reason}")
     if row.fallbacks:
         yield fallbacks_text(row.fallbacks)
+    if len(row.upstreams) > 1:
+        counts = ", ".join(f"{printable(name)} {count}" for name, count in row.upstreams.items())
+        yield f"{len(row.upstreams)} upstreams: {counts}"
     if row.recovered_calls or row.lost_calls:
         yield _written_as_text(row)
     if row.cached:

@@ -330,12 +330,15 @@ def _remarks(
         yield incomparable_text(changes.incomparable)
 
 
+_MAY_BE_UNKNOWN = ("served model", "upstreams")
+
+
 def _asked_differently(model: _Model, names: tuple[str, str]) -> Iterator[str]:
     """How a model's fallbacks, its settings and the model that answered differ between the runs."""
     old = _asked([case.old for case in model.cases])
     new = _asked([case.new for case in model.cases])
     for what in old:
-        if old[what] != new[what] and (what != "served model" or (old[what] and new[what])):
+        if old[what] != new[what] and (what not in _MAY_BE_UNKNOWN or (old[what] and new[what])):
             yield differ_text(f"{shown(model.new)}: {what}", old[what], new[what], names)
 
 
@@ -347,6 +350,7 @@ def _asked(cases: Sequence[CaseRow]) -> dict[str, set[str]]:
         "tool_choice": {case.tool_choice for case in cases},
         "temperature": {"the default" if each is None else str(each) for each in warmth},
         "served model": {trial.served_model for trial in trials if trial.served_model},
+        "upstreams": {trial.upstream for trial in trials if trial.upstream},
     }
 
 

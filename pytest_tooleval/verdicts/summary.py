@@ -146,6 +146,7 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         lost_calls=sum(trial.lost_calls for trial in trials),
         dialects=dict(Counter(trial.dialect for trial in trials if trial.dialect)),
         fallbacks=_fallbacks(cases),
+        upstreams=dict(Counter(trial.upstream for trial in trials if trial.upstream).most_common()),
         tokens=Tokens(
             prompt=_total(trial.prompt_tokens for trial in trials),
             completion=_total(trial.completion_tokens for trial in trials),

@@ -165,3 +165,4 @@ def test_openrouter_tells_what_it_cost(contract: Contract, api: str | None) -> N
     transcript = contract.result(target, CHECKS[0]).transcript
     assert transcript is not None
     assert transcript.replies[0].cost_usd == 0.00042
+    assert transcript.replies[0].upstream == "OpenAI"

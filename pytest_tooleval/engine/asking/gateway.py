@@ -36,7 +36,7 @@ from .context import Context, set_by
 from .fallbacks import Fallbacks
 
 _OTHERS_TICK_S = 0.05
-_TEXTS = ("message", "finish_reason", "finish_message", "served_model", "system_fingerprint", "answers")
+_TEXTS = "message finish_reason finish_message served_model upstream system_fingerprint answers".split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def joined_chat(chunks: Sequence[Document]) -> Joined:
     unread: list[Document] = []
     reason = None
     for chunk in chunks:
-        whole |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}
+        whole |= {name: chunk[name] for name in ("model", "provider", "usage") if chunk.get(name)}
         choice = as_mapping(next(iter(as_list(chunk.get("choices"))), None))
         reason = choice.get("finish_reason") or reason
         for name, value in as_mapping(choice.get("delta") or choice.get("message")).items():

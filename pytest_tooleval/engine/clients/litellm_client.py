@@ -318,7 +318,7 @@ def _read(response: Any, document: object, latency_s: float) -> ChatAnswer:
     if isinstance(fields, dict) and not any(fields.values()):
         # litellm adds this empty field, which strict servers refuse in later requests.
         del message["provider_specific_fields"]
-    names = ("usage", "model", "system_fingerprint")
+    names = ("usage", "model", "provider", "system_fingerprint")
     chat = {name: getattr(response, name, None) for name in names}
     if chat["usage"]:
         chat["usage"] = chat["usage"].model_dump()

@@ -115,6 +115,8 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
             cost_usd=reported_cost(usage) or cost_usd(price, usage, chat.get("service_tier")),
             latency_s=latency_s,
             served_model=as_text(chat.get("model")) or None,
+            # A field of OpenRouter's.
+            upstream=as_text(chat.get("provider")) or None,
             system_fingerprint=as_text(chat.get("system_fingerprint")) or None,
         )
 
