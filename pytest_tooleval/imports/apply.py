@@ -17,6 +17,9 @@ from .conversation import ToolList, unread_text
 from .records import UnusableError
 
 _MOST_IDS = 5
+_UNRECORDED = (
+    "the tools are not recorded: made {} of the calls; to have the real ones, add a file of tools"
+)
 
 
 def count_changed(before: Any, after: Any) -> int:
@@ -100,9 +103,11 @@ def _with_answers(found: ImportResult, name: str, existing: Mapping[str, Any] | 
     left_out = [*found.left_out, *(each for each in found.answers if isinstance(each, Problem))]
     suite = new_suite(name, usable) if existing is None else dict(existing)
     cases = AnsweredCases(suite, is_new=existing is None)
+    made_tools: Sequence[Any] = ()
     for each in usable:
         try:
             cases.add(each)
+            made_tools = each.made_tools or made_tools
         except UnusableError as error:
             left_out.append(replace(each.at, message=str(error)))
     left_out.sort(key=lambda problem: problem.line)
@@ -113,4 +118,5 @@ def _with_answers(found: ImportResult, name: str, existing: Mapping[str, Any] | 
     counts += [f"{cases.known} skipped: prompt already in suite"] if cases.known else []
     unread = unread_text(kind for each in usable for kind in each.unread)
     remarks = [f"{unread}; the cases do not expect them"] if unread else []
+    remarks += [_UNRECORDED.format(counted(len(made_tools), "tool"))] if made_tools else []
     return Applied(cases.finished(), counts, remarks, left_out)

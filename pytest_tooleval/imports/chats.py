@@ -185,7 +185,8 @@ class RecordedAnswer:
     not known here. `draft` has the fields of a draft in place of what a case expects, which a person
     has to write. `said` has the messages of the answer itself. `is_expectation` if a person wrote what
     to call: then arguments may be None, which any will do, calls may have an order, and `more` has
-    further fields of the case. `at` is its place, a problem without a message.
+    further fields of the case. `made_tools` are those that were made of the calls. `at` is its place, a
+    problem without a message.
     """
 
     messages: list[Message]
@@ -198,6 +199,7 @@ class RecordedAnswer:
     is_expectation: bool = False
     is_ordered: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
+    made_tools: Sequence[Any] = field(default=(), compare=False)
     at: Problem = field(default=Problem("", 0, 0, "", ""), compare=False)
 
     @property

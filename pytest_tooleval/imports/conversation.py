@@ -83,7 +83,8 @@ class Expected(NamedTuple):
 class ToolList(NamedTuple):
     """Tools as a suite has them, and those that it cannot have.
 
-    With them come settings of a new suite, what to call one of them, and the drafts of its cases.
+    With them come settings of a new suite, what to call one of them, the drafts of its cases, and what
+    else to say.
     """
 
     at: Problem
@@ -92,6 +93,7 @@ class ToolList(NamedTuple):
     settings: Mapping[str, Any] = MappingProxyType({})
     noun: str = "tool"
     draft: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] = lambda tool: [draft_case(tool)]
+    remarks: Sequence[str] = ()
 
 
 class MadeSuite(NamedTuple):

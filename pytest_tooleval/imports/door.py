@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ConfigError, Problem, SuiteError
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
-from ..text import canonical, counted
+from ..text import canonical
 from .apply import ImportResult, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .conversation import Call, Conversation, Expected, Item, MadeSuite, ToolList
@@ -19,10 +19,6 @@ from .openai_tools import tool_definitions
 from .reading import read_files
 from .records import UnusableError, decoded
 from .seen_tools import tools_seen
-
-_UNRECORDED = (
-    "the tools are not recorded: made {} of the calls; to have the real ones, add a file of tools"
-)
 
 
 def found_in(
@@ -60,13 +56,14 @@ def found_in(
         given = _joined(lists)
         left_out = [*problems, *(given.left_out if given else ())]
         if given and len(lists) + len(problems) == len(items):
-            found = ImportResult(name, given, left_out=left_out)
+            said = [line for each in lists for line in each.remarks]
+            found = ImportResult(name, given, left_out=left_out, remarks=said)
         else:
-            answers, remarks = _answers(items, given and given.tools, has_tools=has_tools)
+            answers = _answers(items, given and given.tools, has_tools=has_tools)
             places = [n for n, each in enumerate(answers) if isinstance(each, RecordedAnswer)]
             if limit is not None and len(places) > limit:
                 answers = answers[: places[limit]]
-            found = ImportResult(name, answers=answers, left_out=left_out, remarks=remarks)
+            found = ImportResult(name, answers=answers, left_out=left_out)
     return found._replace(secrets=secrets), [batch.line for batch in batches]
 
 
@@ -109,7 +106,7 @@ def _own_tools(item: Item) -> Sequence[Any] | None:
 
 def _answers(
     items: Sequence[Item], given: Sequence[dict[str, Any]] | None, *, has_tools: bool
-) -> tuple[list[RecordedAnswer | Problem], list[str]]:
+) -> list[RecordedAnswer | Problem]:
     """The answers and expectations, with the `given` tools where none are recorded."""
     held = [each for each in items if isinstance(each, (Conversation, Expected))]
     tools: Sequence[Any] | None = given
@@ -117,18 +114,16 @@ def _answers(
         without = [each for each in held if each.tools is None]
         tools = tools_seen(call for each in without for call in _calls_in(each))
     answers: list[RecordedAnswer | Problem] = []
-    has_made = False
     for each in held:
         offered = each._replace(tools=tools if each.tools is None else each.tools)
         if isinstance(offered, Conversation):
             found = [*answers_in(offered)]
         else:
             found = [usable(offered.at, partial(expected_in, offered))]
+        if each.tools is None and tools and tools is not given:
+            found = [a if isinstance(a, Problem) else replace(a, made_tools=tools) for a in found]
         answers += found
-        is_used = any(isinstance(answer, RecordedAnswer) for answer in found)
-        has_made = has_made or (is_used and each.tools is None)
-    is_made = tools is not given and bool(tools) and has_made
-    return answers, [_UNRECORDED.format(counted(len(tools or ()), "tool"))] if is_made else []
+    return answers
 
 
 def _calls_in(item: Conversation | Expected) -> Iterator[Call]:

@@ -8,10 +8,15 @@ from typing import Any
 
 from ...errors import Problem, SuiteError
 from ...mcp.tools import as_functions
-from ...record.untrusted import objects_in
+from ...record.untrusted import as_mapping, objects_in
 from ..conversation import Item, ToolList
 from ..format import Format, Source
+from ..records import UnusableError
 from ..tool_dialects import holds_tools, tool_values
+
+# The fields of a tool whose schema was not saved.
+_WITHOUT_SCHEMA = frozenset("name title description annotations icons _meta".split())
+_ANYTHING = {"type": "object"}
 
 
 def _is_tool(value: Any) -> bool:
@@ -20,12 +25,18 @@ def _is_tool(value: Any) -> bool:
     return isinstance(schema, dict) and "json" not in schema  # which is Bedrock's
 
 
+def _lacks_schema(value: Any) -> bool:
+    found = as_mapping(value)
+    texts = [found.get("name"), found.get("description")]
+    return found.keys() <= _WITHOUT_SCHEMA and all(isinstance(each, str) for each in texts)
+
+
 def _entries(value: Any) -> list[dict[str, Any]]:
-    return [value] if _is_tool(value) else objects_in(tool_values(value))
+    return [value] if _is_tool(value) or _lacks_schema(value) else objects_in(tool_values(value))
 
 
 def _holds(value: Any) -> bool:
-    if _is_tool(value):
+    if _is_tool(value) or _lacks_schema(value):
         return True
     is_list = isinstance(value, Mapping) and ("tools" in value or "jsonrpc" in value)
     return is_list and holds_tools(value) and any(map(_is_tool, _entries(value)))
@@ -35,11 +46,20 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     """The tools of all files, under names that every provider accepts."""
     entries: list[dict[str, Any]] = []
     left_out: list[Problem] = []
+    without: list[str] = []
     for source in sources:
         for record in source.records:
-            for entry in _entries(record.value):
+            try:
+                found = _entries(record.value)
+            except UnusableError as error:
+                left_out.append(record.problem(str(error)))
+                continue
+            for entry in found:
                 if _is_tool(entry):
                     entries.append(entry)
+                elif _lacks_schema(entry):
+                    entries.append({**entry, "inputSchema": _ANYTHING})
+                    without.append(entry["name"])
                 else:
                     left_out.append(record.problem("a tool without name or inputSchema"))
     at = sources[0].records[0].problem()
@@ -48,12 +68,16 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     if not functions.tools:
         raise SuiteError(left_out)
     settings = {"metadata": {"mcp_names": functions.originals}} if functions.originals else {}
-    yield ToolList(at, functions.tools, left_out, settings)
+    remarks = (
+        [f"saved without inputSchema, so any arguments do: {', '.join(without)}"] if without else []
+    )
+    yield ToolList(at, functions.tools, left_out, settings, remarks=remarks)
 
 
 FORMAT = Format(
     title="MCP tools",
-    recognised="tools with `inputSchema`, in a list, in `tools`, or in the `result` of JSON-RPC",
+    recognised="tools with `inputSchema`, or only `name` and `description`, in a list, in `tools`, or "
+    "in the `result` of JSON-RPC",
     tools="all",
     example="tools.json",
     holds=_holds,

@@ -30,6 +30,7 @@ _ARGUMENT = re.compile(
 )
 _VALID = ("is-valid-openai-tools-call", "is-valid-openai-function-call")  # as `arguments_valid`
 _LIMITS = {"latency": ("max_latency_s", 1000), "cost": ("max_cost_usd", 1)}
+_OF_TESTS = ("threshold", "assertScoringFunction", "providers")  # what a case has no field for
 _FILE = "file://"
 _DATA = (".yaml", ".yml", ".json")
 _TEXTS = (".txt", ".md", ".j2")
@@ -49,7 +50,8 @@ def _read(record: Record) -> Iterator[Item]:
     if not _holds(record.value):
         raise UnusableError("expected a config with prompts, providers and tests")
     config, folder = record.value, record.path.parent
-    prompts = [each for value in _listed(config.get("prompts")) for each in _prompts(folder, value)]
+    entries = _listed(config.get("prompts"))
+    prompts = [(_label(value), each) for value in entries for each in _prompts(folder, value)]
     if not prompts:
         raise UnusableError("expected prompts")
     tools = _tools(folder, config)
@@ -64,7 +66,7 @@ def _read(record: Record) -> Iterator[Item]:
             if not isinstance(test, dict):
                 raise UnusableError(f"expected a test or {_FILE}..., got {show(test)}")
             calls, is_ordered, more = _expectation(asserts, about, given)
-            for prompt in prompts:
+            for prompt in _chosen(prompts, test.get("prompts")):
                 messages = _messages(prompt, given)
                 yield Expected(place.problem(), messages, calls, tools, is_ordered, more)
         except UnusableError as error:
@@ -105,6 +107,21 @@ def _prompts(folder: Path, value: Any) -> Iterator[Prompt]:
         if not isinstance(messages, list):
             raise UnusableError(f"the prompt {name}: expected a list of messages")
         yield messages
+
+
+def _label(value: Any) -> str:
+    found = as_mapping(value)
+    return as_text(found.get("label") or found.get("id") or found.get("raw") or value)
+
+
+def _chosen(prompts: Sequence[tuple[str, Prompt]], given: Any) -> list[Prompt]:
+    """The prompts of a test, which may name some: whole labels, or the groups before a colon."""
+    names = tuple(as_text(each).removesuffix(":*") for each in _listed(given))
+    chosen = [each for label, each in prompts if not names or label in names]
+    chosen = chosen or [each for label, each in prompts if label.split(":")[0] in names]
+    if not chosen:
+        raise UnusableError(f"prompts: no prompt has the label {' or '.join(map(show, names))}")
+    return chosen
 
 
 def _messages(prompt: Prompt, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -163,9 +180,8 @@ def _expectation(
     found: dict[str, dict[str, Any] | None] = {}
     arguments: dict[str, Any] = {}
     forbidden: list[str] = []
-    rubrics: list[dict[str, Any]] = []
     limits: dict[str, float] = {}
-    notes = [f"threshold: {json_text(test['threshold'])}"] if "threshold" in test else []
+    notes = [f"{key}: {json_text(test[key], _MOST_NOTE)}" for key in _OF_TESTS if key in test]
     is_ordered = False
     for each in asserts:
         kind, value, threshold = as_text(each.get("type")), each.get("value"), each.get("threshold")
@@ -187,7 +203,8 @@ def _expectation(
         elif kind == "javascript" and (match := _ARGUMENT.fullmatch(as_text(value).strip())):
             arguments[match[1]] = match[2]
         elif kind == "llm-rubric" and isinstance(value, str):
-            rubrics.append({"$judge": _filled(value, given)})
+            # A model that calls has no text yet that could be judged.
+            notes.append(f"{kind}: {_filled(value, given)}")
         elif kind in _LIMITS and is_number(threshold):
             name, divisor = _LIMITS[kind]
             limits[name] = threshold / divisor
@@ -200,9 +217,7 @@ def _expectation(
     if not found or "" in found:
         raise UnusableError("no assertion names a tool that should be called")
     note = f"assertions without a counterpart: {'; '.join(notes)}" if notes else ""
-    more = {
-        "forbidden_calls": forbidden, "expected_text": rubrics, "thresholds": limits, "$comment": note,
-    }  # fmt: skip
+    more = {"forbidden_calls": forbidden, "thresholds": limits, "$comment": note}
     return [*found.items()], is_ordered, {key: each for key, each in more.items() if each}
 
 
@@ -210,7 +225,7 @@ FORMAT = Format(
     title="configs of promptfoo",
     recognised="`prompts`, `providers` and `tests`, in YAML or JSON",
     tools="of the provider, also from a file",
-    expectations="tools, arguments, forbidden tools, rubrics, limits; the rest in `$comment`",
+    expectations="tools, arguments, forbidden tools, limits; the rest in `$comment`",
     example="promptfooconfig.yaml",
     holds=_holds,
     read=each_record(_read),

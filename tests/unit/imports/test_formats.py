@@ -317,6 +317,33 @@ def test_saved_tools_of_mcp() -> None:
         read_transcripts([DATA / "mcp_tools.json"])
 
 
+@pytest.mark.parametrize("named", [None, "mcp-tools"])
+def test_a_tool_that_was_saved_without_a_schema_takes_anything(tmp_path: Path, named: str) -> None:
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([{"name": "look", "description": "Find one."}]))
+    found, _ = found_in([path], named, has_tools=False)
+    made = apply(found, "s")
+    (tool,) = made.suite["tools"]
+    assert tool["function"]["parameters"] == {"type": "object"}
+    assert made.remarks == ["saved without inputSchema, so any arguments do: look"]
+    path.write_text("[5]")
+    with pytest.raises(SuiteError, match="expected a list of tools"):
+        found_in([path], "mcp-tools", has_tools=False)
+
+
+def test_tools_of_records_that_are_left_out_are_not_said_to_be_made(tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [call]}]
+    system = {"role": "system", "content": "Be brief."}
+    path = tmp_path / "log.jsonl"
+    lines = [{"messages": [system, *messages], "tools": [tool]}, {"messages": messages}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    suite = {"name": "s", "system_prompt": "Be brief.", "tools": [], "test_cases": []}
+    made = apply(found_in([path], None, has_tools=False)[0], "s", suite)
+    assert (len(made.left_out), made.remarks) == (1, [])
+
+
 @pytest.mark.parametrize("name", ["claude_code.jsonl", "codex.jsonl"])
 def test_tools_that_are_not_recorded(name: str) -> None:
     """They are made of the calls, which is said, or read from another file."""
@@ -604,6 +631,12 @@ def test_files_in_a_prompt_are_kept_or_refused(
 ONE_TEST = "[{vars: {city: Oslo}, assert: [{type: tool-call-f1, value: [get_weather]}]}]"
 
 
+def _only(label: str) -> str:
+    return ONE_TEST.replace(
+        "assert:", f"assertScoringFunction: file://s.js, prompts: ['{label}'], assert:"
+    )
+
+
 def promptfoo_cases(folder: Path, prompts: str, tests: str) -> list[dict[str, Any]]:
     (folder / "tools.json").write_text(json.dumps([{"name": "get_weather"}, {"name": "look"}]))
     (folder / "ask.txt").write_text("Weather in {{city}}?\n---\nBriefly: {{ city }}?")
@@ -626,6 +659,9 @@ def promptfoo_cases(folder: Path, prompts: str, tests: str) -> list[dict[str, An
         ("[ask.txt]", "'file://tests.yaml'", ["Weather in Oslo?", "Briefly: Oslo?"]),
         ("[{id: 'file://chat.json'}]", ONE_TEST, ["Oslo?"]),
         ("""['[{"role": "user", "content": "{{city}}?"}]']""", ONE_TEST, ["Oslo?"]),
+        ("[{label: a, raw: '1 {{city}}'}, '2 {{city}}']", _only("a"), ["1 Oslo"]),
+        ("[{label: 'g:a', raw: '1 {{city}}'}, '2 {{city}}']", _only("g:*"), ["1 Oslo"]),
+        ("['{{city}}?']", _only("b"), 'prompts: no prompt has the label "b"'),
         ("[ask.py]", ONE_TEST, "only files of YAML and JSON are read"),
         ("[other.txt]", ONE_TEST, "the prompt other.txt cannot be read"),
         ("['{{city}}?']", "'file://tests.csv'", "only files of YAML and JSON are read"),
@@ -646,7 +682,7 @@ def test_prompts_and_tests_of_promptfoo(prompts: str, tests: str, expected: Any,
     [
         ("{type: is-valid-openai-tools-call}", {}),
         ("{type: not-trajectory:tool-used, value: look}", {"forbidden_calls": ["look"]}),
-        ("{type: llm-rubric, value: 'Names {{city}}.'}", {"expected_text": [{"$judge": "Names Oslo."}]}),
+        ("{type: llm-rubric, value: 'Names {{city}}.'}", "llm-rubric: Names Oslo."),
         ("{type: latency, threshold: 900}", {"thresholds": {"max_latency_s": 0.9}}),
         ("{type: cost, threshold: 0.01}", {"thresholds": {"max_cost_usd": 0.01}}),
         ("{type: tool-call-f1, value: [get_weather], threshold: 0.5}", "tool-call-f1: threshold 0.5"),
@@ -667,6 +703,11 @@ def test_every_assertion_of_promptfoo_is_translated_or_named(
     else:
         assert case == {**case, **expected}
         assert comment == ""
+
+
+def test_how_a_test_of_promptfoo_scores_its_assertions_is_said(tmp_path: Path) -> None:
+    (case,) = promptfoo_cases(tmp_path, "[{label: a, raw: '{{city}}?'}]", _only("a"))
+    assert 'assertScoringFunction: "file://s.js"' in case["$comment"]
 
 
 def test_the_config_of_promptfoo_is_found_in_a_folder(tmp_path: Path) -> None:
