@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
+from typing import Any
 
+import anyio
 import httpx2
 
 from ..errors import McpError
 from .watch import Watch, too_large
 
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_WAITS_S, _LONGEST_WAIT_S = (0.25, 0.5, 1.0), 10.0
 _READ_TIMEOUT_S = 300.0  # an event stream may be silent for a while; requests have their own limit
 
 
@@ -19,12 +24,26 @@ def http_client(headers: Mapping[str, str], timeout_s: float, watch: Watch) -> h
         if response.request.method != "DELETE":  # which only ends the session
             _look(response, watch)
 
-    return httpx2.AsyncClient(
+    return _Patient(
         # Unpacked, a compressed answer could be a thousand times larger than its limit.
         headers={**headers, "Accept-Encoding": "identity"},
         timeout=httpx2.Timeout(timeout_s, read=max(timeout_s, _READ_TIMEOUT_S)),
         event_hooks={"response": [look]},
     )
+
+
+class _Patient(httpx2.AsyncClient):
+    """Sends a request again that a server is too busy for."""
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        for wait_s in _WAITS_S:
+            response = await super().send(request, **options)
+            if response.status_code not in _BUSY:
+                return response
+            asked = response.headers.get("retry-after", "")
+            await response.aclose()
+            await anyio.sleep(min(float(asked), _LONGEST_WAIT_S) if asked.isdecimal() else wait_s)
+        return await super().send(request, **options)
 
 
 def _look(response: httpx2.Response, watch: Watch) -> None:

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -46,6 +47,11 @@ class Session:
         return (info.name, info.version) if info is not None else ("", "")
 
     @property
+    def has_expired(self) -> bool:
+        """Whether the server no longer knows this session: by the protocol, it then says 404."""
+        return self._watch.status == HTTPStatus.NOT_FOUND
+
+    @property
     def offers_tools(self) -> bool:
         return self._client.server_capabilities.tools is not None
 
@@ -68,7 +74,10 @@ class Session:
         """A tool's answer as text, even if the tool reports an error."""
         result = await self._asked(self._client.call_tool(tool, dict(arguments)))
         data = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-        text = content_text(data.get("content") or (), data.get("structuredContent"))
+        blocks = data.get("content") or ()
+        if self._server.answers == "structured" and "structuredContent" in data:
+            blocks = ()
+        text = content_text(blocks, data.get("structuredContent"))
         if len(text) > self._watch.limits.message:  # over stdio, the SDK reads any length
             raise about(self._server, str(too_large("one message", self._watch.limits.message)))
         return text

@@ -139,11 +139,21 @@ class _Calls:
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         try:
-            answer = await self._session.call(self._now.original(tool, self._known), arguments)
+            answer = await self._answer(self._now.original(tool, self._known), arguments)
         except McpError as error:
             raise ModelError(f"{tool}: {error}", kind="tool_server") from None
         # Some servers echo headers and variables.
         return str(self._now.server.scrubbed_data(answer))
+
+    async def _answer(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """The tool's answer; of an expired session, whose call did not run, in a new one."""
+        try:
+            return await self._session.call(tool, arguments)
+        except McpError:
+            if not self._session.has_expired:
+                raise
+            async with connect(self._now.server, _LIMITS) as session:
+                return await session.call(tool, arguments)
 
 
 def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | None = None) -> LiveMcp:

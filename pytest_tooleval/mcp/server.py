@@ -15,6 +15,7 @@ from ..secrets import keep_secret, key_values, scrub, scrub_json, secret_values
 from ..text import printable, shorten
 
 Transport = Literal["stdio", "http", "sse"]
+Answers = Literal["content", "structured"]
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
 DEFAULT_TIMEOUT_S = 30.0
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -33,7 +34,8 @@ class McpServer:
     `target` is the command with its arguments for `stdio`, or else a URL. `headers` maps names of HTTP
     headers to the environment variables with their values. `env` are the variables that a command gets
     in addition to safe ones like `PATH` and `HOME`. `timeout_s` applies to connecting and to each
-    request; `time_limit` says how to set it.
+    request; `time_limit` says how to set it. `answers` says which of a tool's answer models get, if it
+    has both.
     """
 
     transport: Transport
@@ -42,6 +44,7 @@ class McpServer:
     env: tuple[str, ...] = ()
     timeout_s: float = DEFAULT_TIMEOUT_S
     time_limit: str = field(default="--timeout", compare=False)
+    answers: Answers = "content"
 
     def __post_init__(self) -> None:
         if self.transport == "stdio":
@@ -147,6 +150,8 @@ class McpServer:
             data["headers"] = dict(self.headers)
         if self.env:
             data["env"] = list(self.env)
+        if self.answers != "content":
+            data["answers"] = self.answers
         return data
 
     @classmethod
@@ -158,6 +163,7 @@ class McpServer:
         headers: Mapping[str, str] | None = None,
         env: Sequence[str] | None = None,
         timeout: float | None = None,
+        answers: Answers = "content",
     ) -> McpServer:
         """The server as in a suite's `tools_from`. Exactly one of the first three must be given."""
         named = {"stdio": stdio, "http": http, "sse": sse}
@@ -168,7 +174,8 @@ class McpServer:
         if isinstance(target, str):
             target = split_command(target) if stdio is not None else (target,)
         limit_s = DEFAULT_TIMEOUT_S if timeout is None else timeout
-        return cls(ways[0], tuple(target), headers or {}, tuple(env or ()), limit_s)
+        own = (headers or {}, tuple(env or ()), limit_s)
+        return cls(ways[0], tuple(target), *own, answers=answers)
 
 
 def _longest_first(values: Iterable[str]) -> list[str]:

@@ -35,6 +35,12 @@ class McpSource(SuiteObject):
         None, description="Seconds for connecting and for each request; default 30."
     )
 
+    answers: Literal["content", "structured"] = Field(
+        "content",
+        description="What of a tool's answer models get, if it has both: content (the default), or its "
+        "structuredContent as JSON.",
+    )
+
     @model_validator(mode="after")
     def _check_transport(self) -> McpSource:
         named = [name for name in ("stdio", "http", "sse") if getattr(self, name) is not None]

@@ -302,9 +302,9 @@ def test_a_world_that_cannot_be_had_is_one_problem(runner: CliRunner, tmp_path: 
 def test_help_lists_every_command_once_in_sections(runner: CliRunner) -> None:
     output = runner.invoke(main, ["--help"]).output
     titles = [line for line in output.splitlines() if line.endswith(":")]
-    assert titles == ["Options:", "Write:", "Look:", "More:"]
+    assert titles == ["Options:", "Everyday:", "Advanced:"]
     listed = [
-        line.split()[0] for line in output.partition("Write:")[2].splitlines() if line[2:3].isalpha()
+        line.split()[0] for line in output.partition("Everyday:")[2].splitlines() if line[2:3].isalpha()
     ]
     commands = [name for name in listed if name in main.list_commands(click.Context(main))]
     assert sorted(commands) == sorted(main.list_commands(click.Context(main)))

@@ -18,6 +18,7 @@ import os
 import socket
 import sys
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,42 @@ async def cut_off(request: Request) -> Response:
     return StreamingResponse(half(), media_type="application/json")
 
 
+_ASKED: Counter[tuple[str, str]] = Counter()
+
+
+async def moody(request: Request) -> Response:
+    """Too busy for each first request, and forgets the session at the first call."""
+    if request.method != "POST":
+        return Response(status_code=405)
+    asked, name = await request.json(), request.path_params["name"]
+    method = asked["method"]
+    _ASKED[name, method] += 1
+    if method == "initialize" and _ASKED[name, method] == 1:
+        return Response(status_code=503, headers={"retry-after": "0"})
+    if "id" not in asked:
+        return Response(status_code=202)
+    if method == "tools/call" and _ASKED[name, method] == 1:
+        return Response(status_code=404)
+    results: dict[str, Any] = {
+        "initialize": {
+            "protocolVersion": asked.get("params", {}).get("protocolVersion"),
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "moody", "version": "1"},
+        },
+        "tools/list": {"tools": [{"name": "rows", "inputSchema": {"type": "object"}}]},
+        "tools/call": {
+            "content": [{"type": "text", "text": "2 rows"}],
+            "structuredContent": {"rows": ["a", "b"]},
+        },
+    }
+    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": results[method]}
+    return Response(
+        json.dumps(answer),
+        media_type="application/json",
+        headers={"mcp-session-id": f"{_ASKED.total()}"},
+    )
+
+
 RAW = {
     "html": html,
     "not_json": not_json,
@@ -282,6 +319,7 @@ def http_app() -> Starlette:
         Route(f"/raw/{name}", handler, methods=methods) for name, handler in RAW.items()
     ]
     routes.append(Route("/raw/status/{code}", status, methods=methods))
+    routes.append(Route("/raw/moody/{name}", moody, methods=[*methods, "DELETE"]))
     servers = {mode: server(mode) for mode in LISTINGS}
     for mode, made in servers.items():
         routes.append(Mount(f"/{mode}/http", made.streamable_http_app()))

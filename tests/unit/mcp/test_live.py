@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,10 @@ from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.mcp.discover import discover, listed
 from pytest_tooleval.mcp.live import LiveMcp, read_tools
-from pytest_tooleval.mcp.server import McpServer, Transport
+from pytest_tooleval.mcp.server import Answers, McpServer, Transport
 from pytest_tooleval.suite.servers import McpSource
 
-from .servers import server_of
+from .servers import raw_http, server_of
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +71,15 @@ async def test_what_the_server_does_not_call_harmless_is_not_run() -> None:
     with pytest.raises(ModelError, match="delete_all: is not run, because the server does not mark it"):
         await run(older, "delete_all", ["*"])
     assert await run(older, "get_weather", ["*"]) == "get_weather was run"
+
+
+@pytest.mark.parametrize(
+    ("answers", "answer"), [("content", "2 rows"), ("structured", '{"rows": ["a", "b"]}')]
+)
+async def test_a_busy_server_that_forgets_its_session(answers: Answers, answer: str) -> None:
+    server = replace(raw_http("http", f"moody/{answers}"), answers=answers)
+    live = LiveMcp(server, (await discover(server)).tools)
+    assert await run(live, "rows", ["rows"]) == answer
 
 
 async def test_what_the_server_no_longer_lists_is_not_run() -> None:
