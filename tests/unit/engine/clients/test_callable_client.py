@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from nightly import at_night
 
 from pytest_tooleval.engine.clients.callable_client import CallableClient
 from pytest_tooleval.engine.clients.threads import DaemonThreads
@@ -382,7 +383,7 @@ async def test_no_key_is_in_a_message(folder: Path, monkeypatch: pytest.MonkeyPa
     assert "ValueError: bad" not in (await failing(folder, "raises_later")).message
 
 
-@pytest.mark.parametrize("name", ["blocks", "blocks_in_tasks"])
+@pytest.mark.parametrize("name", [at_night("blocks"), "blocks_in_tasks"])
 async def test_the_time_of_a_call_stands_still_while_others_block_the_loop(
     folder: Path, name: str
 ) -> None:

@@ -430,6 +430,7 @@ def test_a_process_is_silent_and_ends_at_once() -> None:
     assert "\n::" not in logged
 
 
+@pytest.mark.nightly
 def test_all_faults_at_once() -> None:
     """All are answered, nothing is asked twice once answered, nor `required` for ever once refused."""
     from ..faults import answers_under
