@@ -328,11 +328,11 @@ _FIELD_LINES: dict[str, Any] = {
     "prompt": "Weather in Paris?",
     "expected_tool": "get_weather",
     "expected_params": {"city": "Paris"},
-    "expected_calls": [{"tool": "get_weather"}, {"tool": "get_time"}],
+    "expected_calls": [{"tool": "pay"}, {"tool": "ship"}],
     "expected_text": ["Paris"],
     "forbidden_calls": ["delete_account"],
     "tool_choice": "auto",
-    "turns": [{"prompt": "Weather in Paris?", "expected_tool": "get_weather"}],
+    "turns": [{"prompt": "Hello", "expected_tool": None}],
     "thresholds": {"parameter_accuracy": 0.9},
     "trials": 5,
     "pass": "4/5",
@@ -358,7 +358,8 @@ def _everyday_fields() -> str:
     everyday = [name for name in known if known[name]["x-tier"] == "everyday"]
     rows = []
     for name in everyday:
-        text = _CODE.sub(r"`\g<0>`", known[name]["description"])
+        # The first clause; "Instead of prompt: ..." goes on.
+        text = re.split(r"(?<=.{20}): |; |\.(?: |$)", known[name]["description"])[0]
         line = json.dumps({name: _FIELD_LINES[name]})[1:-1].replace("|", "\\|")
         rows.append((f"`{line}`", text))
     return table(("in a case", "meaning"), rows)
@@ -366,7 +367,10 @@ def _everyday_fields() -> str:
 
 def _everyday_matchers() -> str:
     rows = [
-        (f'`{{"{one.key}": {re.sub(_VARIABLE, _QUOTED, one.example)}}}`', one.says)
+        (
+            f'`{{"{one.key}": {re.sub(_VARIABLE, _QUOTED, one.example)}}}`',
+            re.split(r"(?<=.{6})(?: \(|, or |; )", one.says)[0],
+        )
         for one in by_tier()
         if one.tier == "everyday"
     ]

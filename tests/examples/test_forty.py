@@ -22,7 +22,7 @@ LINES = {
 }
 TOOLS = [
     {"type": "function", "function": {"name": name}}
-    for name in ("get_weather", "get_time", "delete_account")
+    for name in ("get_weather", "pay", "ship", "delete_account")
 ]
 # What a field replaces, and what it needs.
 WITH: dict[str, dict[str, Any]] = {
