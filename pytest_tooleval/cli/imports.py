@@ -67,11 +67,19 @@ def import_() -> None:
 @_out
 @click.option("--format", "named", metavar="NAME", help="The format of the files; default: found.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the first N cases.")
-def files(paths: tuple[Path, ...], out: Path, named: str | None, limit: int | None) -> None:
+@click.option(
+    "--messages",
+    "place",
+    metavar="POINTER",
+    help="Where the chat messages of each record are, such as /runs/*/history; default: found.",
+)
+def files(
+    paths: tuple[Path, ...], out: Path, named: str | None, limit: int | None, place: str | None
+) -> None:
     """Create a suite from files."""
     from ..imports.door import found_in
 
-    _import(out, lambda has_tools: found_in(paths, named, has_tools=has_tools, limit=limit))
+    _import(out, lambda has: found_in(paths, named, has_tools=has, limit=limit, place=place))
 
 
 @import_.command()

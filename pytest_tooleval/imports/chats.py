@@ -44,7 +44,7 @@ from .bodies import (
     is_chunk,
     request_parts,
 )
-from .conversation import NO_NAME, Call, Conversation, Expected, Item
+from .conversation import NO_NAME, Call, Conversation, Expected, Item, called
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import Read, each_record
 from .openai_tools import Offered, offered_tools, typed
@@ -408,7 +408,8 @@ def _prompt(messages: Sequence[Message], known: KnownTools) -> list[Message]:
     answered = {message["tool_call_id"] for message in messages if message["role"] == "tool"}
     prompt = []
     for message in messages:
-        if unread := _unread(message, known):
+        unread = [each for each in _unread(message, known) if not _repeats(each, messages)]
+        if unread:
             raise UnusableError(f"the prompt has {_named(unread[0])}")
         calls = [
             {name: value for name, value in call.items() if name not in _OF_CALLS}
@@ -429,6 +430,11 @@ def _unread(message: Message, known: KnownTools) -> list[dict[str, Any]]:
         for each in message.get(UNREAD, ())
         if "type" in each or not may_be_call(each) or is_call_like(each, known)
     ]
+
+
+def _repeats(field: Mapping[str, Any], messages: Sequence[Message]) -> bool:
+    """Whether a field that is not known only repeats calls of the messages."""
+    return "type" not in field and may_be_call(field) and not unknown_calls(field, messages)
 
 
 def _named(item: Any) -> str:
@@ -521,7 +527,7 @@ def chat_messages(values: list[Any], what: str = "messages") -> list[Message]:
     Replies also keep their refusal and finish reason, the callers of calls, and the fields of
     `engine.protocols`; answers of tools what became of the call. UnusableError if they cannot be read.
     """
-    messages = typed(read_messages(values).messages, list[_Item], what)
+    messages = typed(list(map(_with_functions, read_messages(values).messages)), list[_Item], what)
     for item in messages:
         if item.role is None:
             raise UnusableError(f"{what}: expected chat messages, got an object without a role")
@@ -541,6 +547,25 @@ def chat_messages(values: list[Any], what: str = "messages") -> list[Message]:
         # A message with the old role `function` answers the last call.
         message.tool_call_id = message.tool_call_id or last
     return [_whole(item) for item in messages]
+
+
+def _with_functions(message: Any) -> Any:
+    """The message with a function around the name and the arguments of each call."""
+    if not isinstance(as_mapping(message).get("tool_calls"), list):
+        return message
+    return {**message, "tool_calls": [_nested(call) for call in message["tool_calls"]]}
+
+
+def _nested(call: Any) -> Any:
+    found = as_mapping(call)
+    names = (found.get(key) for key in ("function", "name", "tool_name", "function_name"))
+    name = next((each for each in names if each is not None), None)
+    if not isinstance(name, str) or "custom" in found:
+        return call
+    keys = ("arguments", "args", "input", "parameters", "kwargs")
+    given: Any = next((found[key] for key in keys if found.get(key) is not None), {})
+    id = next((found[key] for key in ("id", "call_id", "tool_call_id") if found.get(key)), None)
+    return called(id, name, given)
 
 
 def _is_same(function: _Function | None, other: _Function) -> bool:

@@ -22,12 +22,18 @@ from .seen_tools import tools_seen
 
 
 def found_in(
-    paths: Sequence[Path], named: str | None, *, has_tools: bool, limit: int | None = None
+    paths: Sequence[Path],
+    named: str | None,
+    *,
+    has_tools: bool,
+    limit: int | None = None,
+    place: str | None = None,
 ) -> tuple[ImportResult, list[str]]:
     """What is in files and folders, at most the first `limit` cases, and a line for each format.
 
-    `has_tools` if there is a suite with tools, which then serve where none are recorded. Raises
-    SuiteError for what cannot be read, ConfigError for files that do not go together.
+    `has_tools` if there is a suite with tools, which then serve where none are recorded. `place` says
+    where each record has its messages. Raises SuiteError for what cannot be read, ConfigError for files
+    that do not go together.
     """
     secrets = 0
 
@@ -37,7 +43,7 @@ def found_in(
         secrets += count_changed(values, found)
         return found
 
-    batches = read_files(paths, named, clean=clean)
+    batches = read_files(paths, named, place=place, clean=clean)
     items = [each for batch in batches for each in batch.items]
     suites = [each for each in items if isinstance(each, MadeSuite)]
     lists = [each for each in items if isinstance(each, ToolList)]

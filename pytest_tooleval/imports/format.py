@@ -15,11 +15,15 @@ Clean = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True)
 class Source:
-    """A file and its records. `clean` removes secrets from values of other files that belong to it."""
+    """A file and its records, and their `place` in the file if that had to be searched for.
+
+    `clean` removes secrets from values of other files that belong to it.
+    """
 
     path: Path
     records: Sequence[Record]
     clean: Clean = lambda values: values
+    place: str = ""
 
     def beside(self, path: Path, records: Sequence[Record]) -> Source:
         """Another file that belongs to this one, without secrets."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ConfigError, Problem, SuiteError
-from ..record.untrusted import as_mapping
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, near
 from .conversation import Item
+from .foreign import session_in, session_of, what_is
 from .format import Clean, Format, Source
 from .formats import all_formats
 from .formats.inspect_logs import read_archive
-from .formats.langchain import fields_of
 from .formats.skills import SKILL_FILE, skill_files
-from .records import Record, UnusableError, looks_like, read_records, read_yaml
+from .message_lists import answer_beside, at_place, conversation_at, is_list, is_message, lists_in
+from .records import Record, UnusableError, read_records, read_yaml
 
 _ENDINGS = (".json", ".jsonl", ".eval")
 _YAML = (".yaml", ".yml")
@@ -26,6 +27,11 @@ _CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml")
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records
 _SUITE = "it is a suite already, which pytest runs; there is nothing to import"
+_NO_MESSAGES = "no list of chat messages"
+_SEVERAL = (
+    "several lists of chat messages: {}; choose with tooleval import --messages {}, or keep only one"
+)
+_BESIDE = "the messages at {0} end before an answer, and {1} beside them is no answer that is known here"
 _LISTS = ("data", "batch", "observations", "runs", "interactions")
 _OF_RECORDS = {"messages", "choices", "input", "request"}  # what has one of these is a record
 
@@ -43,16 +49,23 @@ class Batch(NamedTuple):
         first, *more = (str(source.path) for source in self.sources)
         count = sum(len(source.records) for source in self.sources)
         files = f"{first} and {counted(len(more), 'more file')}" if more else first
-        return f"{files}: {counted(count, 'record')} as {self.format.title}"
+        places = ", ".join(dict.fromkeys(source.place for source in self.sources if source.place))
+        where = f", the messages at {places}" if places else ""
+        return f"{files}: {counted(count, 'record')} as {self.format.title}{where}"
 
 
 def read_files(
-    paths: Sequence[Path], named: str | None = None, *, clean: Clean = lambda values: values
+    paths: Sequence[Path],
+    named: str | None = None,
+    *,
+    place: str | None = None,
+    clean: Clean = lambda values: values,
 ) -> list[Batch]:
     """What is in these files and folders, by format, in the order of the files.
 
-    The format is the `named` one, else the one that recognises a file. `clean` removes secrets from all
-    values. Raises SuiteError for files that cannot be read, ConfigError for an unknown name.
+    The format is the `named` one, else the one that recognises a file, else that of the only list of
+    messages in each record. `place` says where they are. `clean` removes secrets from all values. Raises
+    SuiteError for files that cannot be read, ConfigError for an unknown name.
     """
     format = None if named is None else _named(named)
     sources: dict[str, list[Source]] = {}
@@ -61,12 +74,22 @@ def read_files(
         if path.name.endswith(SUITE_ENDING):
             problems.append(Problem(str(path), 1, 1, "", _SUITE))
             continue
-        source, broken = _source(path, clean)
+        source, broken = _source(path, clean, place)
         problems += broken
         if not source.records:
             problems += [] if broken else [Problem(str(path), 1, 1, "", "nothing to import")]
             continue
-        found = [named] if named else _recognising(source)
+        first = source.records[0]
+        if not named and not place and (why := session_of(first.value)):
+            problems.append(first.problem(why))
+            continue
+        found = [named] if named else [] if place else _recognising(source)
+        if not found or place:
+            source, broken = _at_messages(source, place)
+            problems += broken
+            if not source.records:
+                continue
+            found = [named] if named else _recognising(source)
         if len(found) == 1:
             sources.setdefault(found[0], []).append(source)
         else:
@@ -107,7 +130,7 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
         yield from found
 
 
-def _source(path: Path, clean: Clean) -> tuple[Source, list[Problem]]:
+def _source(path: Path, clean: Clean, place: str | None) -> tuple[Source, list[Problem]]:
     if path.name == SKILL_FILE:
         return Source(path, [Record(path, 1, {SKILL_FILE: str(path)})]), []
     message = ""
@@ -115,6 +138,8 @@ def _source(path: Path, clean: Clean) -> tuple[Source, list[Problem]]:
         message = "not a regular file; write what it gives to one first"
     elif path.exists() and path.stat().st_size > _MOST_BYTES:
         message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
+    else:
+        message = session_in(path) or ""
     if message:
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
     if path.suffix == ".eval":
@@ -123,9 +148,9 @@ def _source(path: Path, clean: Clean) -> tuple[Source, list[Problem]]:
         records, problems = [Record(path, 1, read_yaml(path))], []
     else:
         records, problems = read_records(path)
-    if len(records) == 1:
+    if len(records) == 1 and place is None:
         records = _unwrapped(records[0])
-    elif records and all(_is_message(record.value) for record in records):  # one conversation
+    elif records and _is_conversation([record.value for record in records]):
         records = [records[0].inside({"messages": [record.value for record in records]}, "")]
     return Source(path, (), clean).beside(path, records), problems
 
@@ -140,10 +165,37 @@ def _unwrapped(record: Record) -> list[Record]:
     return [record]
 
 
-def _is_message(value: Any) -> bool:
-    found = as_mapping(value)
-    has = "content" in found or "parts" in found or "tool_calls" in found
-    return bool(fields_of(found)) or (isinstance(found.get("role"), str) and has)
+def _is_conversation(values: list[Any]) -> bool:
+    return all(map(is_message, values)) or is_list(values)
+
+
+def _at_messages(source: Source, place: str | None) -> tuple[Source, list[Problem]]:
+    """The records at the given place, or at the one place of messages in each, and the problems."""
+    records: list[Record] = []
+    problems: list[Problem] = []
+    unknown: list[Record] = []
+    places: dict[str, None] = {}
+    for record in source.records:
+        try:
+            found = lists_in(record.value) if place is None else at_place(record.value, place)
+        except UnusableError as error:
+            problems.append(record.problem(str(error)))
+            continue
+        own = dict.fromkeys(each.place for each in found)
+        if place is None and (lost := next(filter(None, map(answer_beside, found)), None)):
+            problems.append(record.problem(_BESIDE.format(found[0].place, lost)))
+            continue
+        if len(own) > 1:
+            problems.append(record.problem(_SEVERAL.format(", ".join(own), next(iter(own)))))
+            continue
+        unknown += [] if found else [record]
+        places |= own
+        records += (conversation_at(record, each) for each in found)
+    if unknown and not records and not problems:
+        problems.append(unknown[0].problem(what_is(unknown[0].value)))
+    elif unknown:
+        problems += (each.problem(_NO_MESSAGES) for each in unknown)
+    return replace(source, records=records, place=", ".join(places)), problems
 
 
 def _recognising(source: Source) -> list[str]:
@@ -163,9 +215,6 @@ def _holds(format: Format, values: Sequence[Any]) -> bool:
 
 
 def _unclear(source: Source, found: Sequence[str]) -> Problem:
-    if found:
-        message = f"read as {' and as '.join(found)}: name one with --format"
-    else:
-        what = looks_like(source.records[0].value)
-        message = f"{what}, of no known format; the known ones: {', '.join(all_formats())}"
-    return source.records[0].problem(message)
+    record = source.records[0]
+    several = f"read as {' and as '.join(found)}: name one with --format"
+    return record.problem(several if found else what_is(record.value))

@@ -411,8 +411,16 @@ def test_several_files_and_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "arguments", "message"),
     [
-        ([{"a": 1}], [], "an object with the keys a, of no known format; the known ones: "),
-        ([{"a": 1}] * 9, [], "an object with the keys a, of no known format; the known ones: "),
+        (
+            [{"a": 1}],
+            [],
+            "This is an object with the keys a, in which no list of chat messages is found. ",
+        ),
+        (
+            [{"a": 1}] * 9,
+            [],
+            "This is an object with the keys a, in which no list of chat messages is found. ",
+        ),
         ([TOOL, recorded("?")], [], "read as openai and as tools: name one with --format"),
         ([TOOL], ["--format=tool"], "there is no format tool, did you mean tools"),
     ],

@@ -215,7 +215,7 @@ def test_tools_that_cannot_be_used_do_not_become_those_of_the_suite(tmp_path: Pa
 def test_nothing_of_use_is_an_error_that_says_why(tmp_path: Path) -> None:
     assert refused(tmp_path, ["[]"]) == ["1:1: nothing to import"]
     (why,) = refused(tmp_path, [{"a": 1}, {"b": 2}])
-    assert why.startswith("1:1: an object with the keys a, of no known format")
+    assert why.startswith("1:1: This is an object with the keys a, in which no list of chat messages")
 
 
 def test_a_list_from_an_api_is_unwrapped(tmp_path: Path) -> None:

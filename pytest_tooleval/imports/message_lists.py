@@ -1,0 +1,156 @@
+"""Lists of chat messages at any depth of a value: the way of last resort, which reads unknown files.
+
+A place is a JSON Pointer, in which `*` stands for each item of a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..record.untrusted import as_list, as_mapping, as_text, objects_in
+from ..text import canonical
+from .bodies import ANSWER_KEYS
+from .formats.langchain import fields_of
+from .records import Record, UnusableError
+
+_DEEPEST = 20
+_ROLES = frozenset("system developer user human assistant ai model agent tool function".split())
+_REPLIES = frozenset("assistant ai model agent response gemini gpt".split())
+# What a record says of its conversation, and what a person or a benchmark expects of it.
+_ABOUT = {
+    "tools": list,
+    "functions": list,
+    "tool_definitions": list,
+    "model": str,
+    "case": str,
+    "id": str,
+}
+_SYSTEM = ("system_prompt", "system", "instructions")
+_ANSWERS = (*ANSWER_KEYS, "answer", "reply", "result", "res", "error")
+_EXPECTED = ("task", "reward_info", "ground_truth", "expected", "reference")
+
+
+class Found(NamedTuple):
+    """A list of messages, its place, and the objects around it, the nearest first, without it."""
+
+    place: str
+    messages: list[Any]
+    around: Sequence[Mapping[str, Any]] = ()
+
+
+def is_message(value: Any) -> bool:
+    """Whether it is a chat message, or LangChain's."""
+    found = as_mapping(value)
+    has = "content" in found or "parts" in found or "tool_calls" in found
+    return bool(fields_of(found)) or (isinstance(found.get("role"), str) and has)
+
+
+def is_list(value: Any) -> bool:
+    """Whether it is a conversation: messages only, one of which may be a reply."""
+    found = objects_in(value)
+    if not found or len(found) != len(as_list(value)):
+        return False
+    kinds = [
+        as_text(each.get("role") or fields_of(each).get("type") or each.get("from")) for each in found
+    ]
+    if all("from" in each and "value" in each for each in found):
+        return True
+    if all("part_kind" in as_mapping(next(iter(as_list(each.get("parts"))), None)) for each in found):
+        return True
+    known = all(is_message(each) for each in found) and {*kinds} <= _ROLES
+    return known and not _REPLIES.isdisjoint(kinds)
+
+
+def _speaker(message: Mapping[str, Any]) -> str:
+    return as_text(message.get("role") or fields_of(message).get("type")).lower()
+
+
+def lists_in(value: Any) -> list[Found]:
+    """All lists of messages in a value, but for those that only repeat parts of another one."""
+    found = list(_walk(value, "", (), 0))
+    if len(found) > 1:
+        held = [{canonical(each) for each in one.messages} for one in found]
+        most = max(held, key=len)
+        found = [one for one, own in zip(found, held, strict=True) if own is most or not own <= most]
+    return found
+
+
+def _walk(value: Any, place: str, around: tuple[Mapping[str, Any], ...], depth: int) -> Iterator[Found]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        if is_list(value):
+            yield Found(place, value, around)
+            return
+        for each in value:
+            yield from _walk(each, f"{place}/*", around, depth + 1)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            if isinstance(each, (list, Mapping)):
+                others = {name: other for name, other in value.items() if name != key}
+                name = str(key).replace("~", "~0").replace("/", "~1")
+                yield from _walk(each, f"{place}/{name}", (others, *around), depth + 1)
+
+
+def answer_beside(found: Found) -> str | None:
+    """The field beside messages without a last answer that may be the answer; None if there is none."""
+    last = as_mapping(found.messages[-1])
+    if _speaker(last) in _REPLIES or "role" not in last:
+        return None
+    return next((key for each in found.around for key in _ANSWERS if each.get(key)), None)
+
+
+def at_place(value: Any, place: str) -> list[Found]:
+    """The lists at a place that a person named. UnusableError if there is none."""
+    held = [value]
+    for part in place.removeprefix("/").split("/") if place.strip("/") else ():
+        name = part.replace("~1", "/").replace("~0", "~")
+        held = [inner for each in held for inner in _step(each, name)]
+    found = [Found(place, each) for each in held if isinstance(each, list) and each]
+    if not found:
+        known = ", ".join(dict.fromkeys(each.place for each in lists_in(value)))
+        raise UnusableError(f"no list at {place}; lists of messages: {known or 'none'}")
+    return found
+
+
+def _step(value: Any, name: str) -> list[Any]:
+    if isinstance(value, Mapping):
+        return [value[name]] if name in value else []
+    if isinstance(value, list):
+        if name == "*":
+            return value
+        return [value[int(name)]] if name.isdecimal() and int(name) < len(value) else []
+    return []
+
+
+def conversation_at(record: Record, found: Found) -> Record:
+    """A record of a format that has messages, with what is said of the conversation around it.
+
+    Everything else is in `beside`, where it is only searched for calls.
+    """
+    made: dict[str, Any] = {"messages": found.messages}
+    if all("from" in as_mapping(each) for each in found.messages):
+        made = {"conversations": found.messages}
+    for each in reversed(found.around):
+        about = {key: each[key] for key, kind in _ABOUT.items() if isinstance(each.get(key), kind)}
+        made |= {"tools" if key == "tool_definitions" else key: value for key, value in about.items()}
+        if system := next(filter(None, (as_text(each.get(key)) for key in _SYSTEM)), ""):
+            made["instructions"] = system
+    beside = [
+        {
+            key: _without(value)
+            for key, value in each.items()
+            if key not in (*_ABOUT, *_SYSTEM, *_EXPECTED)
+        }
+        for each in found.around
+    ]
+    field = ": ".join(filter(None, (record.field, found.place)))
+    return record.inside({**made, **({"beside": beside} if any(beside) else {})}, field)
+
+
+def _without(value: Any) -> Any:
+    """An object without what is expected in it."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: each for key, each in value.items() if key not in _EXPECTED}
