@@ -231,6 +231,7 @@ _EXPLAINED = {
     "thresholds": "../concepts/scores.md#what-passes",
     "pass": "../concepts/verdicts.md#cases",
     "cluster": "methods.md#intervals",
+    "parallel": "../guides/conversations.md#calls-in-one-reply",
     "match": "../guides/conversations.md#expectations",
     "answers": "../guides/transcripts.md#where-the-world-disagrees",
     "play_failed_calls": "../guides/transcripts.md#calls-that-did-not-run",

@@ -55,7 +55,8 @@ class RightTurn(NamedTuple):
     """The right calls in a turn: those `earlier` in a chain, then the `calls` that the case judges.
 
     `expected` has the expectation for each of the `calls`, and `place` is their path in the case; empty
-    for `expected_tool`. Calls stand `apart`, each in its own reply, where policies may ask for that.
+    for `expected_tool`. Calls stand `apart`, each in its own reply, where `parallel` or policies may ask
+    for that; `says_replies` means that `parallel` says in which replies they are.
     """
 
     earlier: tuple[ToolCall, ...]
@@ -64,6 +65,7 @@ class RightTurn(NamedTuple):
     place: str
     text: str | None
     apart: bool = False
+    says_replies: bool = False
 
     def with_calls(self, calls: Iterable[ToolCall]) -> AnsweredTurn:
         """Return a turn with a reply for each earlier call, and one with all of these."""
@@ -215,7 +217,7 @@ def _answer(
     whole: ResolvedCase, case: ResolvedCase, *, fills: bool, optionals: bool, looks_up: bool
 ) -> Right:
     turns = []
-    for place, expected, text in _turns(case):
+    for place, expected, text, parallel in _turns(case):
         calls: list[ToolCall] = []
         same = [(each.tools, each.params) for each in expected]
         for index, (names, params) in enumerate(same):
@@ -223,8 +225,9 @@ def _answer(
             turned = _turned(params, same[:index].count((names, params)))
             calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
         earlier = tuple(_looked_up(case, calls) if looks_up else _earlier(case)) if calls else ()
-        apart = bool(case.policies) and case.kind == "conversation"
-        turns.append(RightTurn(earlier, tuple(calls), tuple(expected), place, text, apart))
+        apart = bool(case.policies) and case.kind == "conversation" if parallel is None else not parallel
+        says = parallel is not None
+        turns.append(RightTurn(earlier, tuple(calls), tuple(expected), place, text, apart, says))
     right = Right(tuple(turns), TrialResult())
     return right._replace(trial=score(whole, right.answer()))
 
@@ -252,11 +255,14 @@ def offered_call(case: ResolvedCase, names: Sequence[str], params: Params | None
     return None if name is None else expected_call(case, [name], params, fills=True, optionals=True)
 
 
-def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], str | None]]:
-    """Yield each turn's expected calls after their path in the case, and the text to say."""
+def _turns(
+    case: ResolvedCase,
+) -> Iterator[tuple[str, Sequence[ExpectedCall], str | None, bool | None]]:
+    """Yield each turn's expected calls after their path in the case, the text to say, and `parallel`."""
     test = case.expected
     if case.kind != "conversation":
-        yield _list_of(test), test.calls or (), _said(test.expected_text or ()) or None
+        said = _said(test.expected_text or ()) or None
+        yield _list_of(test), test.calls or (), said, test.parallel
         return
     of_turns = any(each.turn.calls is not None for each in case.turns)
     for number, each in enumerate(case.turns):
@@ -265,7 +271,8 @@ def _turns(case: ResolvedCase) -> Iterator[tuple[str, Sequence[ExpectedCall], st
         if not of_turns:  # make the case's calls in the last turn
             place, calls = _list_of(test), test.calls if is_last else None
         texts = [*(each.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
-        yield place, calls or (), _said(texts) or "Done."
+        parallel = test.parallel if each.turn.parallel is None else each.turn.parallel
+        yield place, calls or (), _said(texts) or "Done.", parallel
 
 
 def _list_of(part: Expectations) -> str:

@@ -102,6 +102,7 @@ def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
     if case.kind == "chain" and right.calls:
         yield from _longer_chains(case, right, others)
     yield from _further_calls(case, right, others, destructive)
+    yield from _other_replies(right)
     if right.text is not None:
         yield Mutant("nothing_said", right.with_calls(right.calls)._replace(text=""))
     for index in range(len(right.calls)):
@@ -146,7 +147,14 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
     for call in [call for call in others if call not in destructive][:1]:
         line = None if looks else PassReason("calls_not_looked_at", {"expected_calls": []}, place)
         yield Mutant("further_call", right.with_calls((*right.calls, call)), line)
+    yield from _other_replies(right)
     yield Mutant("nothing_said", right.with_calls(right.calls)._replace(text=""))
+
+
+def _other_replies(right: RightTurn) -> Iterator[Mutant]:
+    """Yield the same calls in one reply, or one after the other, where the case says which is right."""
+    if right.says_replies and len(right.calls) > 1:
+        yield Mutant("wrong_replies", right._replace(apart=not right.apart).with_calls(right.calls))
 
 
 def _other_tools(case: ResolvedCase, right: RightTurn) -> tuple[list[ToolCall], list[ToolCall]]:

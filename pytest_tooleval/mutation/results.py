@@ -17,6 +17,7 @@ Kind = Literal[
     "further_call",
     "destructive_call",
     "wrong_order",
+    "wrong_replies",
     "unfinished_chain",
     "longer_chain",
     "wandering_chain",

@@ -35,6 +35,7 @@ FailureCategory = Literal[
     "surplus_call",
     "unexpected_call",
     "wrong_order",
+    "wrong_replies",
     "invalid_arguments",
     "missing_argument",
     "unexpected_argument",

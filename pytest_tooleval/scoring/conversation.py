@@ -7,7 +7,7 @@ The checks of each metric:
              except those that changed nothing, and the expected calls on another
     results  with "results": true, the model got every answer that the turn's expected calls give
     text     expected_text
-    conduct  forbidden_calls and max_calls; 0 for a turn that did not end
+    conduct  forbidden_calls, max_calls and parallel; 0 for a turn that did not end
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ from .assessment import (
     mean,
     part_of,
 )
-from .calls import PairedCalls
 from .extra_calls import surplus_lines
+from .one_reply import reply_checks
+from .paired_calls import PairedCalls
 from .references import Worlds, match_of, plays, referenced, state_row
 from .texts import text_parts
 from .turns import CaseTurns, Span
@@ -144,9 +145,13 @@ def _end(span: Span, most: int) -> Iterator[SpanCheck]:
 
 def _calls(case: ResolvedCase, span: Span) -> Iterator[SpanCheck]:
     if span.expected.calls is not None and not plays(case, span.expected):
-        lists = (each.calls or () for each in span.expected.alternatives)
+        match = match_of(case, span.expected)
+        found = [
+            (_of_list(case, span, each.calls or ()), *reply_checks("conduct", case, span, each, match))
+            for each in span.expected.alternatives
+        ]
         # The first one of several that score the same.
-        yield max([_of_list(case, span, each) for each in lists], key=lambda part: part.value)
+        yield from max(found, key=lambda parts: [part.value for part in parts])
 
 
 def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -> SpanCheck:

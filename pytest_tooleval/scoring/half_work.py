@@ -13,6 +13,7 @@ from msgspec import structs
 from ..errors import CannotCompare, WorldError
 from ..findings import Finding, Findings, Loc
 from ..record.calls import ToolCall
+from ..record.status import CallStatus
 from ..record.transcript import Message, Reply, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.checks.conversation import unplayable
@@ -90,17 +91,24 @@ def _values(case: ResolvedCase, turns: Sequence[Sequence[ToolCall]]) -> dict[str
     offered = {tool.name for tool in case.tools}
     answers = play(case.world, [PlayedCalls(calls, offered) for calls in turns]).answers
     replies: list[Reply] = []
-    for calls, of_turn in zip(turns, answers, strict=True):
+    for turn, calls, of_turn in zip(case.turns, turns, answers, strict=True):
         first = len(replies)
-        replies += map(_reply, calls, of_turn)
+        made = list(zip(calls, of_turn, strict=True))
+        in_one = turn.turn.parallel or case.expected.parallel
+        replies += map(_reply, [made] if in_one and made else [[each] for each in made])
         replies.append(Reply(message=_DONE))
         replies[first] = structs.replace(replies[first], prompt=_NEXT if first else ())
     drafts = assess(structs.replace(case, answers="recorded"), Transcript((), tuple(replies))).drafts
     return {metric: draft.value for metric, draft in drafts.items()}
 
 
-def _reply(call: ToolCall, content: str) -> Reply:
-    """A reply with a call that ran."""
-    answer: Message = {"role": "tool", "tool_call_id": "a", "content": content}
-    made = (structs.replace(call, id="a"),)
-    return Reply(message={}, calls=made, answers=(answer,), status=("ok",), by_suite=(True,))
+def _reply(made: Sequence[tuple[ToolCall, str]]) -> Reply:
+    """A reply with calls that ran, each with its answer."""
+    answers: list[Message] = [
+        {"role": "tool", "tool_call_id": str(id), "content": content}
+        for id, (_, content) in enumerate(made)
+    ]
+    calls = tuple(structs.replace(call, id=str(id)) for id, (call, _) in enumerate(made))
+    ok: CallStatus = "ok"
+    status, ours = (ok,) * len(made), (True,) * len(made)
+    return Reply(message={}, calls=calls, answers=tuple(answers), status=status, by_suite=ours)

@@ -27,9 +27,9 @@ from ..worlds.plain import as_json, differences, look_up, path_text, read_json, 
 from ..worlds.play import Played, PlayedCalls, TooManyFailed, play
 from ..worlds.world import clean
 from .assessment import SpanCheck, mean, part_of_rows
-from .calls import PairedCalls
 from .counted import unanswered
 from .one_call import shown_call
+from .paired_calls import PairedCalls
 from .turns import LONGEST_ANSWER, CaseTurns, Span, shown_answer
 
 _NOT_GIVEN = "(no such answer)"

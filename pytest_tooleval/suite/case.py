@@ -80,7 +80,7 @@ class Turn(Expectations):
     EXPECTS = f"an object such as {_TURN}"
     TIERS: ClassVar[Mapping[Tier, str]] = {
         "everyday": "prompt expected_tool expected_params expected_calls expected_text forbidden_calls",
-        "agents": "match results expected_state may_change_nothing new_tools max_calls",
+        "agents": "parallel match results expected_state may_change_nothing new_tools max_calls",
     }
 
     prompt: Prompt = Field(description="The user's message, or a list of chat messages.")
@@ -131,9 +131,9 @@ class TestCase(Expectations):
     TIERS: ClassVar[Mapping[Tier, str]] = {
         "everyday": "id prompt expected_tool expected_params expected_calls expected_text "
         "forbidden_calls tool_choice turns thresholds trials pass tags skip parametrize",
-        "agents": "world world_args match results expected_state may_change_nothing exact_state user "
-        "policies multi_turn max_rounds optimal_hops valid_prerequisites mock_responses live_tools "
-        "expected_stop approvals answers play_failed_calls",
+        "agents": "world world_args parallel match results expected_state may_change_nothing "
+        "exact_state user policies multi_turn max_rounds optimal_hops valid_prerequisites "
+        "mock_responses live_tools expected_stop approvals answers play_failed_calls",
     }
     OTHER_NAMES: ClassVar[dict[str, str]] = {
         "id": "name title",

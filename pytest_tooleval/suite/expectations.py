@@ -118,6 +118,12 @@ class Expectations(Commented):
     call_order: CallOrder = Field(
         "any", description="Whether the order of expected_calls counts: any (the default) or strict."
     )
+    parallel: bool | None = Field(
+        None,
+        description="Whether all expected_calls must be in one reply (true), or each in its own "
+        "(false). Calls of an agent with its own loop are in one if they began before the others were "
+        "answered.",
+    )
     match: Annotated[Match | None, OnlyFor("conversation")] = Field(
         None,
         description=(

@@ -12,7 +12,7 @@ from mock_server import MockServer
 
 from .agents import AGENTS, FORMS, LIBRARIES, module
 from .anthropic_server import respond_with
-from .running import CITY, TOOLS, became, calls_of, import_agent, rows_of, skip_without
+from .running import CITY, TOOLS, Names, became, calls_of, import_agent, play, rows_of, skip_without
 
 CHAIN = {
     "id": "chain",
@@ -158,6 +158,31 @@ def test_an_agent_runs_on_the_tools_of_the_suite(library: str) -> None:
         assert made[0]["message"]["content"] == "Let me see."
     if library != "claude_agent":  # which tells the tokens of the whole run
         assert said["prompt_tokens"] == 50
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_calls_are_in_one_reply_or_each_in_its_own(name: str) -> None:
+    skip_without(AGENTS[name][0])
+    names = Names("none")  # as the suite offers them
+    calls = [("find_station", "Paris"), ("get_weather", "S7")]
+    cases = []
+    for parallel in (True, False):
+        for id, steps in (("one", [calls]), ("own", [[each] for each in calls])):
+            case = names.case(f"{id}-{parallel}", *steps)
+            case["turns"][0]["parallel"] = parallel
+            cases.append(case)
+    with MockServer(
+        script=play, respond=respond_with(play) if name == "claude_agent" else None
+    ) as server:
+        Path("my_agent.py").write_text(module(name, server.base_url))
+        trials = rows_of("answer", names.suite(*cases))
+    assert {id: trial["outcome"] for id, trial in trials.items()} == {
+        "one-True": "passed",
+        "own-True": "failed",
+        "one-False": "failed",
+        "own-False": "passed",
+    }
+    assert trials["own-True"]["failure"] == trials["one-False"]["failure"] == "wrong_replies"
 
 
 def test_its_own_tools_are_imported_and_run_if_it_is_told_so(library: str) -> None:

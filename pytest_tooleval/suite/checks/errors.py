@@ -24,6 +24,7 @@ _OF_PARTS = (
     expectations.tool_errors,
     expectations.params_errors,
     expectations.expected_call_errors,
+    expectations.parallel_errors,
     expectations.forbidden_call_errors,
     texts.text_errors,
 )
@@ -64,6 +65,7 @@ _REFUSED: Mapping[CaseKind, Mapping[str, str]] = {
     "chain": {
         **_only_for("conversation", f"{_NEEDS_WORLD}, instead of multi_turn"),
         "expected_calls": _ONE_CALL,
+        "parallel": "not allowed in a multi-turn case, which ends with one call; remove it",
     },
     "conversation": {},
 }

@@ -85,6 +85,25 @@ def expected_call_errors(scope: Scope) -> Findings:
         yield Finding((*scope.at, "call_order"), message, at_key=True)
 
 
+def parallel_errors(scope: Scope) -> Findings:
+    """A `parallel` that no answer can break, or that no answer can meet."""
+    part, at = scope.part, (*scope.at, "parallel")
+    if part.parallel is None or scope.case.kind == "chain":
+        return
+    named = ([call for _, call in each.placed_calls] for each in part.alternatives)
+    if max(sum(ANY_TOOL not in call.tools for call in calls) for calls in named) < 2:
+        message = 'has no effect with fewer than two expected_calls, not counting "*"; remove it'
+        yield Finding(at, message, at_key=True)
+    elif scope.case.kind == "calls" and not part.parallel:
+        message = (
+            'a prompt ends after one reply; add "world": "module:Class" to the case, or write turns'
+        )
+        yield Finding(at, message)
+    elif (part.match or scope.case.match) == "state":
+        message = 'with "match": "state", other calls may lead to the same state; write "contains"'
+        yield Finding(at, message, at_key=True)
+
+
 def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: ScopeTools) -> Findings:
     """Undefined tools and invalid matchers in forbidden calls."""
     for index, call in enumerate(calls or ()):

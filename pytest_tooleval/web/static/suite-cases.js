@@ -16,9 +16,9 @@ export const EXPECTATION = "";
 /** What a case shows first, by what it expects. All other fields of the format are settings. @type {Record<string, string[]>} */
 const FIRST = {
   call: ["prompt", "id", EXPECTATION, "expected_tool", "expected_params", "multi_turn"],
-  calls: ["prompt", "id", EXPECTATION, "expected_calls", "call_order", "multi_turn"],
+  calls: ["prompt", "id", EXPECTATION, "expected_calls", "call_order", "parallel", "multi_turn"],
   none: ["prompt", "id", EXPECTATION, "multi_turn"],
-  turns: ["id", EXPECTATION, "turns", "user", "match", "results", "max_rounds", "expected_calls", "expected_state", "expected_text", "world", "world_args", "play_failed_calls"],
+  turns: ["id", EXPECTATION, "turns", "user", "match", "results", "max_rounds", "expected_calls", "parallel", "expected_state", "expected_text", "world", "world_args", "play_failed_calls"],
 };
 /** A prompt with a world shows these, too. */
 const IN_WORLD = ["world", "world_args", "match", "results", "expected_state", "max_rounds", "play_failed_calls"];
@@ -26,7 +26,7 @@ const IN_WORLD = ["world", "world_args", "match", "results", "expected_state", "
 const ANYWHERE = ["world", "expected_text"];
 const OF_CHAINS = ["max_rounds", "optimal_hops", "valid_prerequisites", "mock_responses", "live_tools"];
 /** The fields for expected calls, and those for conversations, which another expectation replaces. */
-const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order"];
+const EXPECTED = ["expected_tool", "expected_params", "expected_calls", "call_order", "parallel"];
 const OF_TURNS = ["prompt", "multi_turn", "optimal_hops", "turns", "user", "match", "results", "expected_state", "expected_text"];
 
 /** @param {unknown} value */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,3 +152,87 @@ def test_an_agent_that_must_end_its_run(project: Project) -> None:
         failures = [rows[f"{id}[agent]"]["trials"][0]["failure"] for id in ("much", "little")]
         assert failures == [None, "not_stopped"]
     assert "only an agent can end its own run" in rows["much[builtin/lexical]"]["reason"]
+
+
+_PARALLEL = """
+import asyncio
+import json
+
+CITIES = ("Paris", "Rome")
+
+async def at_once(messages, tools, call_tool):
+    await asyncio.gather(*(call_tool("get_weather", {"city": city}) for city in CITIES))
+    return "Sunny."
+
+async def in_turn(messages, tools, call_tool):
+    for city in CITIES:
+        await call_tool("get_weather", {"city": city})
+    return "Sunny."
+
+def _calls(*cities):
+    calls = [
+        {"id": city, "type": "function",
+         "function": {"name": "get_weather", "arguments": json.dumps({"city": city})}}
+        for city in cities
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+def model_at_once(messages, tools):
+    return "Sunny." if messages[-1]["role"] == "tool" else _calls(*CITIES)
+
+def model_in_turn(messages, tools):
+    made = sum(each["role"] == "tool" for each in messages)
+    return "Sunny." if made == 2 else _calls(CITIES[made])
+"""
+_AT_ONCE, _IN_TURN = ("at_once", "model_at_once"), ("in_turn", "model_in_turn")
+
+
+def test_calls_are_in_one_reply_or_each_in_its_own(project: Project) -> None:
+    project.write("my_agent.py", _PARALLEL)
+    project.write("sky.py", "class Sky:\n    def get_weather(self, city: str): return 'sunny'\n")
+    agents = (*_AT_ONCE, *_IN_TURN)
+    table = "".join(f'[models.{name}]\ncallable = "my_agent:{name}"\n' for name in agents)
+    project.write("tooleval.toml", table)
+    calls = [{"tool": "get_weather", "params": {"city": city}} for city in ("Paris", "Rome")]
+    cases: list[dict[str, Any]] = []
+    for suffix, parallel in (("one", True), ("own", False)):
+        expected: dict[str, Any] = {"prompt": "Weather?", "parallel": parallel}
+        expected["expected_calls"] = calls
+        mocks = {"get_weather": "sunny"}
+        cases.append({"id": f"mocks-{suffix}", "turns": [expected], "mock_responses": mocks})
+        cases.append({**expected, "id": f"world-{suffix}", "world": "sky:Sky"})
+    suite = {"name": "S", "tools": [WEATHER_TOOL], "test_cases": cases}
+    project.write("s.tooleval.json", json.dumps(suite))
+    models = [f"--tooleval-model={name}" for name in agents]
+    project.run(*models, "--tooleval-report=out.json", model=None)
+    rows = project.rows()
+    for id in ("mocks-one", "mocks-own", "world-one", "world-own"):
+        for agent in agents:
+            right = (agent in _AT_ONCE) == id.endswith("one")
+            row = rows[f"{id}[{agent}]"]
+            assert row["outcome"] == ("passed" if right else "failed"), (id, agent)
+            if not right:
+                assert row["trials"][0]["failure"] == "wrong_replies"
+    assert rows["mocks-one[in_turn]"]["reason"].startswith(
+        "replies: expected all calls in one reply, got get_weather, then get_weather"
+    )
+    # Recorded, too, the calls of a message are those of a reply.
+    records = []
+    for id in ("mocks-one", "mocks-own"):
+        for agent in agents:
+            replies = rows[f"{id}[{agent}]"]["trials"][0]["transcript"]["replies"]
+            messages = [{"role": "user", "content": "Weather?"}]
+            for each in replies:
+                messages += [each["message"], *each["answers"]]
+            if agent.startswith("model"):
+                records.append({"case": f"S::{id}", "model": agent, "messages": messages})
+    project.write("runs.jsonl", "".join(json.dumps(each) + "\n" for each in records))
+    recorded = "--tooleval-transcripts=runs.jsonl"
+    project.run(recorded, "--tooleval-report=out.json", "-k", "mocks", model=None)
+    outcomes = {name: row["outcome"] for name, row in project.rows().items()}
+    assert outcomes == {
+        "mocks-one[model_at_once]": "passed",
+        "mocks-one[model_in_turn]": "failed",
+        "mocks-own[model_at_once]": "failed",
+        "mocks-own[model_in_turn]": "passed",
+    }
