@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 ErrorKind = Literal[
@@ -64,6 +64,25 @@ class Problem:
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}:{self.column}" if self.line else self.path
         return ": ".join(filter(None, [place, self.field, self.message]))
+
+
+_FEW = 3
+
+
+def each_reason_once(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems, of which many with the same message become the first one, with three places."""
+    groups: dict[str, list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault(problem.message, []).append(problem)
+    found: list[Problem] = []
+    for message, group in groups.items():
+        if len(group) <= _FEW:
+            found += group
+            continue
+        places = ", ".join(f"{each.line}{each.field and f' {each.field}'}" for each in group[:_FEW])
+        said = f"{message} ({len(group)} times; the first at lines {places})"
+        found.append(replace(group[0], field="", message=said))
+    return found
 
 
 class SuiteError(ToolevalError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import ConfigError, Problem
+from ..errors import ConfigError, Problem, each_reason_once
 from ..mcp.server import McpServer
 from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
@@ -24,7 +24,6 @@ from .suite_files import SuitePath, existing, name_for, say, write
 if TYPE_CHECKING:
     from ..imports.apply import ImportResult
 
-_FEW = 3
 _FILES = "files"
 _out = click.option(
     "--out",
@@ -43,7 +42,7 @@ class _Imports(Group):
         return super().parse_args(ctx, args)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write_usage(ctx.command_path, "FILE|FOLDER... --out SUITE")
+        formatter.write_usage(ctx.command_path, "FILE|FOLDER... [--out SUITE]")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         files.format_options(click.Context(files), formatter)
@@ -64,7 +63,11 @@ def import_() -> None:
 @click.argument(
     "paths", metavar="FILE|FOLDER...", nargs=-1, required=True, type=NoAddress(path_type=Path)
 )
-@_out
+@click.option(
+    "--out",
+    type=SuitePath(allow_dash=True),
+    help=f"Write or update this suite, *{SUITE_ENDING}; - prints it. Default: a new one beside FILE.",
+)
 @click.option("--format", "named", metavar="NAME", help="The format of the files; default: found.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the first N cases.")
 @click.option(
@@ -74,12 +77,28 @@ def import_() -> None:
     help="Where the chat messages of each record are, such as /runs/*/history; default: found.",
 )
 def files(
-    paths: tuple[Path, ...], out: Path, named: str | None, limit: int | None, place: str | None
+    paths: tuple[Path, ...],
+    out: Path | None,
+    named: str | None,
+    limit: int | None,
+    place: str | None,
 ) -> None:
     """Create a suite from files."""
     from ..imports.door import found_in
 
-    _import(out, lambda has: found_in(paths, named, has_tools=has, limit=limit, place=place))
+    _import(
+        out or _beside(paths[0]),
+        lambda has: found_in(paths, named, has_tools=has, limit=limit, place=place),
+    )
+
+
+def _beside(path: Path) -> Path:
+    """A new suite beside a file or folder, and with its name. ConfigError if it exists."""
+    path = path if path.name not in ("", "..") else path.resolve()
+    out = path.with_name(f"{path.name if path.is_dir() else path.stem}{SUITE_ENDING}")
+    if out.exists():
+        raise ConfigError(f"{out} already exists; to update it, pass --out {out}")
+    return out
 
 
 @import_.command()
@@ -152,19 +171,10 @@ def _import(out: Path, find: Callable[[bool], tuple[ImportResult, Sequence[str]]
 
 
 def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
-    """A line for each record that was left out; those with the same reason share one."""
-    groups: dict[str, list[Problem]] = {}
-    for problem in problems:
-        groups.setdefault(problem.message, []).append(problem)
-    for message, group in groups.items():
-        if len(group) <= _FEW:
-            for problem in group:
-                place = f"{problem.path}:{problem.line}:{problem.column}"
-                yield f"{place}: left out: {f'{problem.field}: ' if problem.field else ''}{message}"
-        else:
-            lines = "lines " + ", ".join(dict.fromkeys(str(problem.line) for problem in group))
-            fields = ", ".join(problem.field for problem in group if problem.field)
-            yield f"{group[0].path}: {len(group)} records left out: {message}: {fields or lines}"
+    """A line for each record that was left out; many with the same reason share one."""
+    for problem in each_reason_once(problems):
+        place = f"{problem.path}:{problem.line}:{problem.column}"
+        yield f"{place}: left out: {f'{problem.field}: ' if problem.field else ''}{problem.message}"
 
 
 @import_.command()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..errors import Problem, SuiteError
+from ..errors import Problem, SuiteError, each_reason_once
 from ..keys import texts_in
 from ..secrets import redacted
 from ..suite.update import update_suite
@@ -112,7 +112,7 @@ def _with_answers(found: ImportResult, name: str, existing: Mapping[str, Any] | 
             left_out.append(replace(each.at, message=str(error)))
     left_out.sort(key=lambda problem: problem.line)
     if not cases.added and not cases.known:
-        raise SuiteError(left_out)
+        raise SuiteError(each_reason_once(left_out))
     counts = [f"{counted(len(cases.added), 'case')} added"]
     counts += [f"{cases.folded} identical ones merged"] if cases.folded else []
     counts += [f"{cases.known} skipped: prompt already in suite"] if cases.known else []

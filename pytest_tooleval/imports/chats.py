@@ -66,7 +66,6 @@ _REPR = re.compile(
     r"(?:response:\s*)?(?:GenerateContentResponse|\w*ChatCompletion|ModelResponse|AIMessage)\("
     r"|(?:Message|Response)\(id='(?:msg|resp)_"
 )
-_NOTHING_TO_TEST = "the request offers no tools or forbids calls, so there is nothing to test"
 
 
 class _Function(Struct):
@@ -213,10 +212,21 @@ def usable(at: Problem, make: Callable[[], RecordedAnswer]) -> RecordedAnswer | 
     try:
         answer = make()
         if not answer.calls and (not answer.tools or answer.tool_choice == "none"):
-            raise UnusableError(_NOTHING_TO_TEST)
+            raise UnusableError(_nothing_to_test(answer))
     except UnusableError as error:
         return replace(at, message=str(error))
     return replace(answer, at=at)
+
+
+def _nothing_to_test(answer: RecordedAnswer) -> str:
+    """Why an answer without calls says nothing about a model."""
+    if answer.tools:
+        return "the request forbids calls, so there is nothing to test"
+    if answer.offered is None:
+        return "no tools are recorded and the answer calls none, so there is nothing to test"
+    if answer.offered.hosted:
+        return "the request offers only tools that the provider runs itself, so there is nothing to test"
+    return "the request offers no tools, so there is nothing to test"
 
 
 def conversations(

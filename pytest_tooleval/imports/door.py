@@ -118,7 +118,7 @@ def _answers(
     tools: Sequence[Any] | None = given
     if given is None and not has_tools:
         without = [each for each in held if each.tools is None]
-        tools = tools_seen(call for each in without for call in _calls_in(each))
+        tools = tools_seen(call for each in without for call in _calls_in(each)) or None
     answers: list[RecordedAnswer | Problem] = []
     for each in held:
         offered = each._replace(tools=tools if each.tools is None else each.tools)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import ConfigError, Problem, SuiteError
+from ..errors import ConfigError, Problem, SuiteError, each_reason_once
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, near
 from .conversation import Item
@@ -97,7 +97,7 @@ def read_files(
     formats = all_formats()
     read = [Batch(formats[name], each, list(formats[name].read(each))) for name, each in sources.items()]
     if problems and not read:
-        raise SuiteError(problems)
+        raise SuiteError(each_reason_once(problems))
     if problems:
         read[0] = read[0]._replace(items=[*problems, *read[0].items])
     return read

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import Problem, SuiteError
+from ..errors import Problem, SuiteError, each_reason_once
 from ..record.transcript import Message, text_of
 from ..record.variants import model_label
 from ..secrets import redacted, without_key_values
@@ -43,7 +43,7 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
         problems = [Problem(str(path), 1, 1, "", "no transcripts") for path in paths]
     if problems:
         problems.sort(key=lambda problem: (problem.path, problem.line))
-        raise SuiteError(problems[:MAX_PROBLEMS])
+        raise SuiteError(each_reason_once(problems)[:MAX_PROBLEMS])
     return runs
 
 

@@ -275,7 +275,8 @@ def test_openai_answers(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.output.splitlines() == [
         f"{log}:5:1: left out: invalid JSON: Input data was truncated",
-        f"{log}: 4 records left out: messages[0]: expected object, got int: lines 6, 7, 8, 9",
+        f"{log}:6:1: left out: messages[0]: expected object, got int "
+        "(4 times; the first at lines 6, 7, 8)",
         f"{log}: 8 records as OpenAI messages",
         f"wrote {out}: 3 cases added, 1 identical ones merged, 5 left out",
         "1 text contained a key, now a stand-in such as sk-xxxxxxxx",
@@ -322,6 +323,19 @@ def test_a_name_that_pytest_would_not_collect(tmp_path: Path, name: str, better:
     assert f"write {tmp_path / better}" in done.output
 
 
+def test_a_new_suite_is_written_beside_the_file_by_default(tmp_path: Path) -> None:
+    log = write(tmp_path / "logs" / "log.jsonl", recorded("Paris?"))
+    out = tmp_path / "logs" / "log.tooleval.json"
+    assert f"wrote {out}: 1 case added" in run(log).output
+    before = out.read_bytes()
+    again = run(log)
+    assert again.exit_code == 1
+    assert f"{out} already exists; to update it, pass --out {out}" in again.output
+    assert out.read_bytes() == before
+    assert run(log, "--out", out).exit_code == 0
+    assert f"wrote {tmp_path / 'logs.tooleval.json'}: " in run(tmp_path / "logs").output
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     tools = write(tmp_path / "t.json", [TOOL])
     out = tools / "s.tooleval.json"
@@ -332,7 +346,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_every_left_out_record_is_named() -> None:
     problems = [Problem("f", n, 1, "", "why") for n in range(1, 6)]
-    assert list(lines_of(problems)) == ["f: 5 records left out: why: lines 1, 2, 3, 4, 5"]
+    assert list(lines_of(problems)) == ["f:1:1: left out: why (5 times; the first at lines 1, 2, 3)"]
     assert list(lines_of([Problem("f", 1, 1, "data[3]", "why")])) == ["f:1:1: left out: data[3]: why"]
 
 
@@ -450,6 +464,6 @@ def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
 
 def test_the_help_shows_the_files_first() -> None:
     done = run("--help")
-    assert "FILE|FOLDER... --out SUITE" in done.output
+    assert "FILE|FOLDER... [--out SUITE]" in done.output
     assert all(word in done.output for word in ("--format", "--out", "agent", "draft", "mcp", "tau2"))
     assert not any(f"  {word} " in done.output for word in ("openai", "files"))

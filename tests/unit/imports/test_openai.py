@@ -164,9 +164,26 @@ def test_a_choice_that_the_answer_did_not_follow_is_no_part_of_the_case(tmp_path
 
 
 def test_a_request_that_forbids_calls_tests_nothing(tmp_path: Path) -> None:
-    nothing = "the request offers no tools or forbids calls, so there is nothing to test"
-    values = [record("Hi", text(), tool_choice="none"), record("Ho", text(), tools=[])]
-    assert refused(tmp_path, values) == [f"1:1: {nothing}", f"2:1: {nothing}"]
+    values = [
+        record("Hi", text(), tool_choice="none"),
+        record("Ho", text(), tools=[]),
+        record("Hu", text(), tools=[{"type": "web_search"}]),
+        {"messages": [{"role": "user", "content": "He"}, {"role": "assistant", "content": "Hm."}]},
+    ]
+    causes = [
+        "the request forbids calls",
+        "the request offers no tools",
+        "the request offers only tools that the provider runs itself",
+        "no tools are recorded and the answer calls none",
+    ]
+    found = [f"{n}:1: {cause}, so there is nothing to test" for n, cause in enumerate(causes, 1)]
+    assert refused(tmp_path, values) == found
+
+
+def test_a_reason_is_said_once(tmp_path: Path) -> None:
+    first, second = refused(tmp_path, [*[record("Ho", text(), tools=[])] * 5, "{"])
+    assert "there is nothing to test (5 times; the first at lines 1, 2, 3)" in first
+    assert second.startswith("6:1: invalid JSON")
 
 
 def test_the_same_answers_are_folded(tmp_path: Path) -> None:
