@@ -29,6 +29,8 @@ from pytest_tooleval.record.metrics import LIMITS
 from pytest_tooleval.record.results import NOT_SAID
 from pytest_tooleval.reports.text import NOTHING, WHOLE
 from pytest_tooleval.settings.options import GROUPS, PRESETS, options_text
+from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.resolved import merged_thresholds
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
 from pytest_tooleval.suite.schema import suite_schema
 from pytest_tooleval.tiers import TIERS, Tier
@@ -110,6 +112,35 @@ def limits() -> str:
     return table(("limit", "at most"), [(f"`{name}`", text) for name, text in LIMITS.items()])
 
 
+# A case of each kind with default thresholds of its own.
+_KINDS: dict[str, dict[str, Any]] = {
+    "usually": {"prompt": "?", "expected_tool": "t"},
+    "in [chains](../guides/chains.md)": {
+        "prompt": "?",
+        "multi_turn": True,
+        "expected_tool": "t",
+        "expected_text": ["x"],
+    },
+    "in [conversations](../guides/conversations.md)": {"turns": [{"prompt": "?", "expected_tool": "t"}]},
+    'with `"param_scoring": "bfcl"`': {
+        "prompt": "?",
+        "expected_tool": "t",
+        "param_scoring": "bfcl",
+    },
+}
+
+
+def thresholds() -> str:
+    tool = {"type": "function", "function": {"name": "t"}}
+    rows = []
+    for kind, written in _KINDS.items():
+        suite = parse_suite(json.dumps({"name": "s", "tools": [tool], "test_cases": [written]}), "s")
+        [case] = suite.test_cases
+        found = merged_thresholds(case, MODES[case.param_scoring or DEFAULT_MODE])
+        rows.append((kind, ", ".join(f"`{name}` {value:g}" for name, value in found.items())))
+    return table(("", "thresholds"), rows)
+
+
 def modes() -> str:
     rows = [
         (f"`{name}`" + " (default)" * (name == DEFAULT_MODE), mode.strings, mode.numbers)
@@ -138,6 +169,7 @@ _VALUES = {
     "allow-tools": "find_order,open_ticket",
     "shard": "1/4",
     "temperature": "0.7",
+    "tool-choice": "auto",
     "variant": "distractors:20",
     "concurrency": "8",
     "timeout": "60",
@@ -163,7 +195,8 @@ def options() -> str:
             facts = [f"- Type: `{value}`" if value else "- Type: flag"]
             facts += [f"- Default: {default}"] * bool(default)
             if value:
-                example = option.choices[0] if option.choices else _VALUES[option.name]
+                other = next((each for each in option.choices if each != option.default), "")
+                example = _VALUES.get(option.name, other)
                 option.value(example)
                 facts.append(f"- Example: `--tooleval-{option.name}={example}`")
             facts += [
@@ -171,7 +204,8 @@ def options() -> str:
                 if option.only_typed
                 else f"- Ini key: `tooleval_{option.key}`"
             ]
-            text = f"{meaning[0].upper()}{meaning[1:]}{rest}."
+            is_plain = re.match(r"[a-z]+(?![\w:])", meaning)  # and not a value or a field
+            text = f"{meaning[0].upper() if is_plain else meaning[0]}{meaning[1:]}{rest}."
             lines = "\n".join(facts)
             parts.append(f"### `--tooleval-{option.name}` {{ #{option.name} }}\n\n{text}\n\n{lines}\n")
     return "\n" + "\n".join(parts) + "\n"
@@ -427,6 +461,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
         "Policy", "tool params only_after never_after after_approval at_most at_least expected_params"
     ),
     ("docs/guides/mcp.md", "fields of tools_from"): suite_fields("ToolsFrom"),
+    ("docs/concepts/scores.md", "default thresholds"): thresholds,
     ("docs/reference/suite-format.md", "modes"): modes,
     ("docs/reference/suite-format.md", "matchers"): matchers,
     ("docs/reference/options.md", "options"): options,

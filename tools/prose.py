@@ -1,6 +1,7 @@
-"""Marks of prose that nobody says aloud: `python tools/prose.py [--long] [FILE...]`.
+"""Marks of prose that nobody says aloud: `python tools/prose.py [--long | --count] [FILE...]`.
 
 CONTRIBUTING.md has the rules. `--long` lists sentences of more than 25 words instead.
+`--count` counts the words of each page, all but code.
 """
 
 from __future__ import annotations
@@ -22,6 +23,18 @@ MARKS = {
     "'tells of'": r"\b(?:tells?|told) of\b",
     "'under way'": r"\bunder way\b",
     "'which' as a pronoun in front": r"^Which is ",
+    "'also' for 'even' or 'including'": (
+        r"(?:, |\()also\b(?! called| known)"
+        r"|\balso (?:if|in|inside|with|without|at|by|after|from|for|not|as)\b"
+    ),
+    "'mend' for 'fix'": r"\b[Mm]end(?:s|ed|ing)?\b",
+    "'ask' for 'query', 'send' or 'run'": (
+        r"\b[Aa]sk(?:s|ed|ing)? (?:nothing|only|anew|(?:a|the|the run's) model|models)\b"
+    ),
+    "'is no' for 'is not a'": (
+        r"(?<![Tt]here )\b(?:is|are) no "
+        r"(?:file|number|calls?|single|agents?|world|proof|surplus|such end|suite)\b"
+    ),
 }
 LONG = 25
 _SKIPPED = re.compile(r"^---\n.*?^---$|^( *)```.*?^\1```$|<!--.*?-->", re.MULTILINE | re.DOTALL)
@@ -57,23 +70,51 @@ def marks(sentence: str) -> list[str]:
     return [mark for mark, pattern in MARKS.items() if re.search(pattern, sentence)]
 
 
+def doubled(text: str) -> Iterator[tuple[int, str]]:
+    """Items that stand twice in one list, with their lines."""
+    text = _SKIPPED.sub(lambda found: "\n" * found[0].count("\n"), text)
+    seen: set[str] = set()
+    for number, line in enumerate(text.split("\n"), 1):
+        item = re.match(r" *(?:[-*+]|\d+\.) (.+)", line)
+        if item and item[1] in seen:
+            yield number, item[1]
+        elif item:
+            seen.add(item[1])
+        elif not line.startswith(" "):
+            seen.clear()
+
+
+def words(text: str) -> int:
+    return sum(len(re.findall(r"\w\S*", sentence)) for _, sentence in sentences(text))
+
+
 def _pages() -> list[Path]:
     """All but the one that shows what not to write."""
     return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def main(arguments: list[str]) -> int:
-    long = "--long" in arguments
-    named = [Path(each) for each in arguments if each != "--long"]
-    found = 0
-    for path in named or _pages():
-        for line, sentence in sentences(path.read_text(encoding="utf-8")):
-            words = len(sentence.split())
-            why = [f"{words} words"] * (words > LONG) if long else marks(sentence)
-            found += len(why)
-            for each in why:
-                print(f"{path.resolve().relative_to(ROOT)}:{line}: {each}: {sentence}")
-    return min(found, 1)
+    options = {"--long", "--count"} & {*arguments}
+    pages = [Path(each) for each in arguments if each not in options] or _pages()
+    texts = {page.resolve().relative_to(ROOT): page.read_text(encoding="utf-8") for page in pages}
+    if "--count" in options:
+        counts = {page: words(text) for page, text in texts.items()}
+        for page, count in counts.items():
+            print(f"{count:6} {page}")
+        print(f"{sum(counts.values()):6} in all")
+        return 0
+    found = [line for page, text in texts.items() for line in _found(page, text, "--long" in options)]
+    print("\n".join(found), end="\n" * bool(found))
+    return min(len(found), 1)
+
+
+def _found(page: Path, text: str, long: bool) -> Iterator[str]:
+    for line, sentence in sentences(text):
+        length = len(sentence.split())
+        why = [f"{length} words"] * (length > LONG) if long else marks(sentence)
+        yield from (f"{page}:{line}: {each}: {sentence}" for each in why)
+    if not long:
+        yield from (f"{page}:{line}: an item that stands twice: {item}" for line, item in doubled(text))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from pytest_tooleval import Condition, ConfigError, ResolvedCase, Score, Scorer, Transcript, text_of
 
-_ABOUT = "recorded answers of small models, mistakes included: failures here are what they look like"
+_ABOUT = "recorded answers from small models; failures are expected here"
 
 # E-mail addresses, and codes such as BA178 or QX7T4M: what a model must have read somewhere.
 _IDENTIFIER = re.compile(r"[\w.+-]+@[\w-]+\.\w+|\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,8}\b")

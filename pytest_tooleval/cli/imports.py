@@ -37,7 +37,7 @@ class _Imports(Group):
     """Commands for what is no file. Without the name of one, the arguments are files."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args and args[0] != "--help" and self.get_command(ctx, args[0]) is None:
+        if args and args[0] not in ctx.help_option_names and self.get_command(ctx, args[0]) is None:
             args = [_FILES, *args]
         return super().parse_args(ctx, args)
 
@@ -45,7 +45,7 @@ class _Imports(Group):
         formatter.write_usage(ctx.command_path, "FILE|FOLDER... [--out SUITE]")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        files.format_options(click.Context(files), formatter)
+        files.format_options(click.Context(files, parent=ctx), formatter)
         self.format_commands(ctx, formatter)
 
 
@@ -53,9 +53,9 @@ class _Imports(Group):
 def import_() -> None:
     """Create a suite from files: logs, traces, lists of tools, benchmarks.
 
-    The format of each file is found. Recorded answers become cases that expect the same calls, tools
-    become drafts of cases. In an existing suite, tools are replaced and cases stay; only new cases are
-    added. What is no file has a command of its own.
+    Formats are detected. Recorded answers become cases that expect the same calls, and tools become
+    draft cases. In an existing suite, tools are replaced and cases stay; only new cases are added.
+    Sources other than files have their own subcommands.
     """
 
 

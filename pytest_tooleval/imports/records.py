@@ -28,6 +28,7 @@ _GZIP = b"\x1f\x8b"
 _MOST_BYTES = 64 << 20  # of a body
 _SHOWN_KEYS = 8
 _JSON = (".json", ".jsonl", ".ndjson")
+_NOT_READ = "cannot be read; expected JSON, JSON Lines or YAML (*.yaml), or a folder of such files"
 _BETWEEN = re.compile(r"[\s,]*")
 _DECODE = json.JSONDecoder().raw_decode
 
@@ -84,6 +85,8 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
             records.append(Record(path, line, value))
         except (msgspec.DecodeError, RecursionError) as error:
             problems.append(_problem(path, line, part, error))
+    if not records and path.suffix not in _JSON and data.lstrip()[:1] not in (b"{", b"["):
+        raise SuiteError([Problem(str(path), 0, 0, "", _NOT_READ)])
     return records, problems
 
 
@@ -196,6 +199,5 @@ def _problem(path: Path, line: int, text: bytes, error: Exception) -> Problem:
     before = text[: int(place.rstrip(")") or 0)]
     column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
     message = message.partition(" - at ")[0]
-    known = "" if path.suffix in _JSON else "; files of JSON, JSON Lines and YAML (*.yaml) can be read"
     line += before.count(b"\n")
-    return Problem(str(path), line, column, "", f"invalid JSON: {message}{known}")
+    return Problem(str(path), line, column, "", f"invalid JSON: {message}")

@@ -151,6 +151,11 @@ def _not_played(document: RowsDocument) -> Iterator[str]:
             yield f"{counted(len(found), what)} {words}; the first: {first}"
 
 
+def _got(reason: str) -> str:
+    """The start of a reason: the terminal has shown what was expected above."""
+    return reason.partition("; expected ")[0]
+
+
 def _reliability(row: ModelSummary) -> Iterator[str]:
     if row.reliability is not None:
         k = row.reliability.trials
@@ -167,7 +172,7 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
         reason, cases = next(iter(errors.items()), ("", ()))
         which = "the first" if len(cases) < 2 else first_few(cases)
         count = counted(row.errors, "error")
-        yield printable(f"{count}, not counted in any score; {which}: {reason}")
+        yield printable(f"{count}, not counted in any score; {which}: {_got(reason)}")
     if row.fallbacks:
         yield fallbacks_text(row.fallbacks)
     if len(row.upstreams) > 1:
@@ -180,9 +185,9 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
     unpriced = row.trials - row.priced - row.cached
     if run.max_cost_usd is not None and unpriced > 0 and row.model != LEXICAL:
         yield (
-            f"the price of {counted(unpriced, 'answer')} is not, or not wholly, known; "
-            "--tooleval-max-cost counted only what is; if tokens have no price, set input_price and "
-            "output_price in the model's table"
+            f"{counted(unpriced, 'answer')} without a complete price; "
+            "--tooleval-max-cost counted only the known part; if tokens have no price, set "
+            "input_price and output_price in the model's table"
         )
 
 

@@ -40,7 +40,9 @@ def unknown_scope(settings: Settings, places: Iterable[CasePlace]) -> str:
         known = {key for row in rows for key, _ in rule.scope.keys(row) if key}
         if name not in known:
             scope = rule.scope.name
-            hint = near(name, known) or f"; there is {listing(sorted(known)) or 'none'}"
+            there = f"there is {listing(sorted(known))}" if known else f"no case has any {scope}"
             gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={scope}={name}"
-            return f"{gate}: no case has this {scope}{hint}"
+            return (
+                f'{gate}: no collected case has the {scope} "{name}"{near(name, known) or f"; {there}"}'
+            )
     return ""

@@ -56,7 +56,7 @@ def _is_judged(calls: InTurns) -> bool:
 
 
 def _invalid(calls: InTurns, turns: Turns) -> InTurns:
-    """Return the invalid calls that no later one in the turn mended."""
+    """Return the invalid calls that no later one in the turn fixed."""
     return [
         (case, call)
         for case, call in calls

@@ -71,7 +71,7 @@ class Assessment(NamedTuple):
     pairs: Callable[[], list[Pair]] = list
     # An expected call with malformed arguments, which fails the trial whatever the thresholds.
     malformed: ToolCall | None = None
-    # The turns of a conversation, in which a later call may mend an invalid one.
+    # The turns of a conversation, in which a later call may fix an invalid one.
     turns: Turns = ()
     # A line for each call that was answered with an error, though it would succeed on the world.
     not_played: Sequence[str] = ()

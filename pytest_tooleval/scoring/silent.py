@@ -63,7 +63,7 @@ def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
         return f"an agent that makes no call passes, as expected_state holds from the start; {leave}"
     failed = failing_calls(case)
     if failed:
-        return f"an agent that makes no call passes, as {failed[0]}; mend the call, or the world"
+        return f"an agent that makes no call passes, as {failed[0]}; fix the call, or the world"
     compared, unseen = _looked_at(case.world, lambda world: (world.compared(), world.unseen()))
     return (
         "an agent that makes no call passes: after what is expected, the state "

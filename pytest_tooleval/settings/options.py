@@ -207,7 +207,7 @@ PRESETS = {
         {"fail_under": ["0.9"], "baseline": "good"},
     ),
     "nightly": Preset(
-        "every case asked anew five times, judged by the interval, and no significant drop from the "
+        "every case queried five times, judged by the interval, and no significant drop from the "
         "last good run",
         {
             "trials": "5",
@@ -251,8 +251,8 @@ JUDGING = (
     ),
     Option(
         "fail-over",
-        "the twin of fail-under: fail if errors, or the mean cost_usd, latency_s, calls or tokens, are "
-        "higher; repeatable",
+        "fail if the error rate, or the mean cost_usd, latency_s, calls or tokens, exceeds VALUE; "
+        "repeatable",
         "[SCOPE:]NAME=VALUE",
         read=_gate(over=True),
         many=True,
@@ -316,7 +316,7 @@ _NO_MODEL = {"transcripts": "transcripts are scored without a model"}
 _MODELS = (
     Option(
         "model",
-        "models to evaluate: names of config tables, PROVIDER/NAME, builtin/lexical; repeatable",
+        "models to evaluate: a config table, PROVIDER/NAME, or builtin/lexical; repeatable",
         "NAME[,NAME...]",
         read=_names,
         many=True,
@@ -384,7 +384,7 @@ _ASKING = (
     ),
     Option(
         "variant",
-        "also ask each case under a condition, such as again or distractors:50; repeatable",
+        "run each case under a condition too, such as again or distractors:50; repeatable",
         "NAME[:ARGS]",
         read=filled("the name of a variant"),
         many=True,
@@ -435,7 +435,7 @@ _ANSWERS = (
     ),
     Option(
         "record",
-        "new: ask for missing answers; none: only replay; all: ask again (default: new)",
+        "new: query missing answers; none: only replay; all: query everything (default: new)",
         choices=("none", "new", "all"),
         # VCR's words, and its pytest plugins'.
         elsewhere={"once": "new", "new_episodes": "new", "rewrite": "all"},
@@ -446,13 +446,13 @@ _ANSWERS = (
     ),
     Option(
         "resume",
-        "reuse the last run's answers, and ask for missing ones; no default, as a run should ask anew",
+        "reuse the last run's answers, and query only missing ones",
         excludes=_NO_MODEL,
-        only_typed="a run should ask anew, unless you say so",
+        only_typed="reuse is a choice for one run",
     ),
     Option(
         "max-cost",
-        "spend at most this much; cases for which the rest is not enough are errors",
+        "spend at most this much; cases beyond it become errors",
         "USD",
         read=number("US dollars above 0", lambda usd: usd > 0),
         form=True,

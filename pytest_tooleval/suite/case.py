@@ -309,7 +309,7 @@ class TestCase(Expectations):
     expected_stop: Annotated[Stop, Expects(STOPS)] | None = Field(
         None,
         description="Whether an agent must itself end its run: true, at a guardrail, at its limit, or "
-        "with a message that matches. Models that are no agents skip the case.",
+        "with a message that matches. Models that are not agents skip the case.",
     )
     approvals: Annotated[
         dict[Name, Literal["approve", "reject"]],

@@ -111,7 +111,7 @@ class Expectations(Commented):
         Annotated[ExpectedCalls | AnyOfCalls, Expects(f"a list of calls such as [{_CALL}]")] | None
     ) = Field(
         None,
-        description='Several expected calls: [{"tool": ..., "params": {...}}], each also with '
+        description='Several expected calls: [{"tool": ..., "params": {...}}], each may have '
         '"optional": true; [] when nothing should be called; {"$any_of": [[...], [...]]} when any of '
         "several lists is right. Excludes expected_tool.",
     )
@@ -139,7 +139,7 @@ class Expectations(Commented):
     )
     forbidden_calls: Forbidden | None = Field(
         None,
-        description="Calls that fail the case, even if all else is right: tool names, also by a pattern "
+        description="Calls that fail the case, even if all else is right: tool names, or a pattern "
         'with one *, as in "delete_*"; {"tool": ..., "params": {...}} with matchers, in which "*" is '
         'any tool or any argument; or "*" for every tool that is neither expected nor a valid '
         "prerequisite. Unreadable arguments also fail the case.",

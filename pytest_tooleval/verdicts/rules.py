@@ -56,7 +56,7 @@ RECOVERED = "recovered"
 BROKEN = "broken"
 COUNTS = (ERRORS, RECOVERED, BROKEN)
 RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
-_SCOPED = f"scopes are {', '.join(SCOPES)}, with a name or without (each of them)"
+_SCOPED = f"scopes: {', '.join(SCOPES)}; add =NAME to pick one"
 _UNDER = (
     "expected [SCOPE:][METRIC=]VALUE with a value from 0 to 1, such as 0.9, 90%, "
     f"tool_selection=0.95, suite:overall=0.8 or tag=smoke:1; {_SCOPED}"

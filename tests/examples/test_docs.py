@@ -251,6 +251,18 @@ def test_each_page_says_what_it_is_about() -> None:
     assert [page.name for page, head in heads.items() if "\ndescription: " not in head] == []
 
 
+def test_actions_have_the_versions_of_our_own_workflows() -> None:
+    ours = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (*(ROOT / ".github/workflows").iterdir(), ROOT / "action.yml")
+    )
+    known = set(re.findall(r"(actions/[\w/-]+)@\w{40} # (v\d+)", ours))
+    recipes = [*PAGES, *(ROOT / "examples").rglob("*.yml")]
+    for file in recipes:
+        used = set(re.findall(r"(actions/[\w/-]+)@(\S+)", file.read_text(encoding="utf-8")))
+        assert used <= known, file.name
+
+
 def test_a_command_that_is_not_in_a_block_is_not_run() -> None:
     """Four spaces would hide a command from these tests; only the README's first two are written so."""
     for page in PAGES:

@@ -19,6 +19,18 @@ import pytest
         ("It never stops because of its own answers.", []),
         ("The model `lexical` stands in for a real one.", []),
         ("The value stands in the file.", ["'stands' for 'is'"]),
+        (
+            "It never follows a redirect, also not one of litellm's.",
+            ["'also' for 'even' or 'including'"],
+        ),
+        ("The case fails, also if it expects no call.", ["'also' for 'even' or 'including'"]),
+        ("A rerun also runs the case.", []),
+        ("Then mend the world.", ["'mend' for 'fix'"]),
+        ("We recommend amendments.", []),
+        ("With a cassette, it asks only new questions.", ["'ask' for 'query', 'send' or 'run'"]),
+        ("The agent asks the user for a date.", []),
+        ("A source that is no file has a command.", ["'is no' for 'is not a'"]),
+        ("There is no file.", []),
         ("What is new?", []),
         ("Cases are pytest items.", []),
     ],
@@ -38,3 +50,15 @@ def test_code_is_not_read_and_cells_are() -> None:
     text = f"# Head\n\n{code}\n\n{row}\n\n{item}\n"
     read = [sentence for _, sentence in prose.sentences(text)]
     assert read == ["Head", "a", "too long, too", "One thought.", "Another one."]
+
+
+def test_an_item_stands_twice_in_one_list() -> None:
+    text = "- a\n- b\n  more\n- a\n\nOther\n\n- a\n\n```text\n- c\n- c\n```\n"
+    assert [*prose.doubled(text)] == [(4, "a")]
+
+
+def test_words_are_counted_but_not_code() -> None:
+    text = (
+        "---\ntitle: no\n---\n\n# Two words\n\n```bash\nnot these\n```\n\n| a | `b c` |\n| --- | --- |\n"
+    )
+    assert prose.words(text) == 4

@@ -86,7 +86,7 @@ def _convert(value: Any) -> Any:
 
 FORMAT = Format(
     title="LangChain messages",
-    recognised="`messages` of `dumpd`, `messages_to_dict` or `model_dump`, also in a graph's state",
+    recognised="`messages` of `dumpd`, `messages_to_dict` or `model_dump`, or a graph's state",
     calls="of each answer",
     example="thread.json",
     holds=_holds,

@@ -224,7 +224,7 @@ def _expectation(
 FORMAT = Format(
     title="configs of promptfoo",
     recognised="`prompts`, `providers` and `tests`, in YAML or JSON",
-    tools="of the provider, also from a file",
+    tools="of the provider, or from a file",
     expectations="tools, arguments, forbidden tools, limits; the rest in `$comment`",
     example="promptfooconfig.yaml",
     holds=_holds,

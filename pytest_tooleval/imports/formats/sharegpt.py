@@ -141,8 +141,8 @@ FORMAT = Format(
     title="ShareGPT conversations",
     recognised="`conversations` with `from` and `value`, as Hermes, ToolACE, Glaive and LLaMA-Factory "
     "have them",
-    tools="recorded, also in the system prompt",
-    calls="of each answer, also as text",
+    tools="recorded, even in the system prompt",
+    calls="of each answer, even as text",
     example="train.jsonl",
     holds=_holds,
     read=conversation_reader(_convert),

@@ -464,6 +464,7 @@ def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
 
 def test_the_help_shows_the_files_first() -> None:
     done = run("--help")
+    assert run("-h").output == done.output
     assert "FILE|FOLDER... [--out SUITE]" in done.output
     assert all(word in done.output for word in ("--format", "--out", "agent", "draft", "mcp", "tau2"))
     assert not any(f"  {word} " in done.output for word in ("openai", "files"))

@@ -190,10 +190,10 @@ def test_the_gate_of_the_ini_file_says_nothing_of_other_tests(three: Project) ->
 @pytest.mark.parametrize(
     ("rule", "message", "workers"),
     [
-        ("under=tag=smok:0.9", "no case has this tag, did you mean smoke?", ()),
-        ("under=tag=smok:0.9", "no case has this tag, did you mean smoke?", ("-n1",)),
-        ("over=model=agnt:errors=1", "no case has this model, did you mean agent?", ()),
-        ("under=suite=zzz:0.9", "no case has this suite; there is *", ()),
+        ("under=tag=smok:0.9", 'no collected case has the tag "smok", did you mean smoke?', ()),
+        ("under=tag=smok:0.9", 'no collected case has the tag "smok", did you mean smoke?', ("-n1",)),
+        ("over=model=agnt:errors=1", 'no collected case has the model "agnt", did you mean agent?', ()),
+        ("under=suite=zzz:0.9", 'no collected case has the suite "zzz"; there is *', ()),
     ],
 )
 def test_a_scope_that_no_case_has_is_told_before_asking(

@@ -91,3 +91,12 @@ def test_lines_and_lists_hold_the_same(
     lines = read_records(write(folder, "\n".join(json.dumps(value) for value in values)))[0]
     members = read_records(write(folder, json.dumps(values, indent=1)))[0]
     assert [record.value for record in lines] == [record.value for record in members] == values
+
+
+def test_prose_is_not_called_broken_json(tmp_path: Path) -> None:
+    file = tmp_path / "readme.md"
+    file.write_text("# A title\n\nSome words.\n")
+    with pytest.raises(
+        SuiteError, match=r"readme.md: cannot be read; expected JSON, JSON Lines or YAML"
+    ):
+        read_records(file)

@@ -53,7 +53,7 @@ def test_a_cost_that_is_known_in_part_is_told_as_at_least(at_least: bool) -> Non
     plus, least = ("+", "at least ") if at_least else ("", "")
     assert f"$0.7500{plus}" in lines[0].split()
     assert f"cost: {least}$0.7500; spent in this run: {least}$0.7500" in notes(found)
-    unpriced = "gpt-4o: the price of 1 answer is not, or not wholly, known"
+    unpriced = "gpt-4o: 1 answer without a complete price"
     assert any(line.startswith(unpriced) for line in notes(found)) == at_least
     assert f"cost `{least}$0.7500`, took 12.5 s" in comment_text(found)
 
