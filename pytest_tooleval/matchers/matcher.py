@@ -51,7 +51,7 @@ class Matcher(ABC):
     def problems(self, operand: Any, at: Loc) -> Findings:
         """Yield what is wrong inside an operand that it `takes`."""
         if self.holds_values:
-            yield from _problems(operand, at)
+            yield from value_findings(operand, at)
 
     @abstractmethod
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
@@ -147,10 +147,11 @@ def matcher_findings(params: Mapping[str, Any], at: Loc) -> Findings:
     The keys of `params` are parameter names, even if they begin with `$`.
     """
     for name, expected in params.items():
-        yield from _problems(expected, (*at, name), of_key=True)
+        yield from value_findings(expected, (*at, name), of_key=True)
 
 
-def _problems(value: Any, at: Loc, *, of_key: bool = False) -> Findings:
+def value_findings(value: Any, at: Loc, *, of_key: bool = False) -> Findings:
+    """Yield what is wrong with the matchers in an expected value; `of_key` means that of a key."""
     key = matcher_key(value)
     if key is not None:
         yield from _matcher_problems(value, key, at, of_key=of_key)
@@ -158,7 +159,7 @@ def _problems(value: Any, at: Loc, *, of_key: bool = False) -> Findings:
         yield from matcher_findings(value, at)
     elif isinstance(value, list):
         for index, expected in enumerate(value):
-            yield from _problems(expected, (*at, index))
+            yield from value_findings(expected, (*at, index))
 
 
 def _matcher_problems(value: dict[str, Any], key: str, at: Loc, *, of_key: bool) -> Findings:

@@ -30,7 +30,7 @@ from ..suite.mocks import SEQUENCE, WHEN
 from ..suite.policies import SAME, OtherCall, replaced
 from ..suite.resolved import accepts, find_tool, is_expected
 from ..suite.tools import Tool
-from ..suite.types import EndedCall
+from ..suite.types import EndedCall, ExpectedText
 from ..text import json_text
 from .results import Call
 
@@ -66,6 +66,8 @@ class RightTurn(NamedTuple):
     text: str | None
     apart: bool = False
     says_replies: bool = False
+    # The JSON that the text is, where `$json` expects some.
+    form: Any = NOTHING
 
     def with_calls(self, calls: Iterable[ToolCall]) -> AnsweredTurn:
         """Return a turn with a reply for each earlier call, and one with all of these."""
@@ -217,7 +219,9 @@ def _answer(
     whole: ResolvedCase, case: ResolvedCase, *, fills: bool, optionals: bool, looks_up: bool
 ) -> Right:
     turns = []
-    for place, expected, text, parallel in _turns(case):
+    for place, expected, texts, parallel in _turns(case):
+        said, form = _said(case, texts)
+        text = said or ("Done." if case.kind == "conversation" else None)
         calls: list[ToolCall] = []
         same = [(each.tools, each.params) for each in expected]
         for index, (names, params) in enumerate(same):
@@ -227,7 +231,8 @@ def _answer(
         earlier = tuple(_looked_up(case, calls) if looks_up else _earlier(case)) if calls else ()
         apart = bool(case.policies) and case.kind == "conversation" if parallel is None else not parallel
         says = parallel is not None
-        turns.append(RightTurn(earlier, tuple(calls), tuple(expected), place, text, apart, says))
+        right_calls = tuple(calls)
+        turns.append(RightTurn(earlier, right_calls, tuple(expected), place, text, apart, says, form))
     right = Right(tuple(turns), TrialResult())
     return right._replace(trial=score(whole, right.answer()))
 
@@ -257,12 +262,11 @@ def offered_call(case: ResolvedCase, names: Sequence[str], params: Params | None
 
 def _turns(
     case: ResolvedCase,
-) -> Iterator[tuple[str, Sequence[ExpectedCall], str | None, bool | None]]:
-    """Yield each turn's expected calls after their path in the case, the text to say, and `parallel`."""
+) -> Iterator[tuple[str, Sequence[ExpectedCall], Sequence[ExpectedText], bool | None]]:
+    """Yield each turn's expected calls after their path in the case, its texts, and `parallel`."""
     test = case.expected
     if case.kind != "conversation":
-        said = _said(test.expected_text or ()) or None
-        yield _list_of(test), test.calls or (), said, test.parallel
+        yield _list_of(test), test.calls or (), test.expected_text or (), test.parallel
         return
     of_turns = any(each.turn.calls is not None for each in case.turns)
     for number, each in enumerate(case.turns):
@@ -272,7 +276,7 @@ def _turns(
             place, calls = _list_of(test), test.calls if is_last else None
         texts = [*(each.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
         parallel = test.parallel if each.turn.parallel is None else each.turn.parallel
-        yield place, calls or (), _said(texts) or "Done.", parallel
+        yield place, calls or (), texts, parallel
 
 
 def _list_of(part: Expectations) -> str:
@@ -280,12 +284,19 @@ def _list_of(part: Expectations) -> str:
     return field_path(part.list_path) if part.expected_calls is not None else ""
 
 
-def _said(texts: Iterable[str | dict[str, Any]]) -> str:
-    """Return a message with these expected texts."""
-    return "; ".join(filter(None, map(_text, texts)))
+def _said(case: ResolvedCase, texts: Iterable[ExpectedText]) -> tuple[str, Any]:
+    """Return a message with these expected texts, and the JSON that it is, if it has to be."""
+    texts = list(texts)
+    for each in texts:
+        if isinstance(each, dict) and "$json" in each:
+            found = right_value(each["$json"], {}, MODES[case.param_scoring])
+            if found is NOTHING:
+                raise UnknownError(f"no JSON is known that matches {json_text(each['$json'])}")
+            return json.dumps(found, ensure_ascii=False), found
+    return "; ".join(filter(None, map(_text, texts))), NOTHING
 
 
-def _text(expected: str | dict[str, Any]) -> str:
+def _text(expected: ExpectedText) -> str:
     if isinstance(expected, str):
         return expected
     ((key, operand),) = expected.items()

@@ -105,6 +105,7 @@ def _of_answer(case: ResolvedCase, right: RightTurn) -> Iterator[Mutant]:
     yield from _other_replies(right)
     if right.text is not None:
         yield Mutant("nothing_said", right.with_calls(right.calls)._replace(text=""))
+    yield from _other_forms(right)
     for index in range(len(right.calls)):
         yield from _without(case, right, index)
         yield from _other_calls(case, right, index, others)
@@ -149,6 +150,17 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
         yield Mutant("further_call", right.with_calls((*right.calls, call)), line)
     yield from _other_replies(right)
     yield Mutant("nothing_said", right.with_calls(right.calls)._replace(text=""))
+    yield from _other_forms(right)
+
+
+def _other_forms(right: RightTurn) -> Iterator[Mutant]:
+    """Yield the text as no JSON, and as JSON with each value changed and each key left out."""
+    if right.form is NOTHING:
+        return
+    texts = [f"Here you are: {right.text}"]
+    texts += (json.dumps(changed, ensure_ascii=False) for _, changed in changes(right.form, {}))
+    for text in texts:
+        yield Mutant("wrong_form", right.with_calls(right.calls)._replace(text=text))
 
 
 def _other_replies(right: RightTurn) -> Iterator[Mutant]:

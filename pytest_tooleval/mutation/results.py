@@ -32,6 +32,7 @@ Kind = Literal[
     "as_text",
     "wrong_list",
     "nothing_said",
+    "wrong_form",
     "half_done",
     "another_record",
     "wrong_end",

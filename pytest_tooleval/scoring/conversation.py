@@ -126,7 +126,7 @@ class _Checks:
                 yield from _expected_states(case, span, played)
                 if reference is not None:
                     yield from referenced(case, span, played, reference)
-            yield from text_parts(span, conversation.transcript, turns, is_lost=is_lost)
+            yield from text_parts(case, span, conversation.transcript, turns, is_lost=is_lost)
             yield from _conduct(span, forbidden, case)
 
 

@@ -9,15 +9,19 @@ from typing import Any
 
 from ..errors import CannotCompare
 from ..jsonschemas.patterns import search
+from ..jsonschemas.values import NOTHING
+from ..matchers.modes import DEFAULT_MODE, MODES, Mode
 from ..matchers.numerals import numbers
 from ..record.results import NOT_SAID, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from ..text import folded_words, json_text
 from .assessment import EXPECTED_GOT, Assessment, Draft, SpanCheck, explained, mean, part_of
+from .json_texts import json_flaw, json_of
 from .turns import Span, spans_of
 
 _JUDGED = "{0.name}: {0.reason} ({0.expected})"
+_OTHERWISE = "{0.name}: {0.reason}"
 _SAID = "{0.name}: expected {0.expected}, but {0.actual} {0.reason}"
 
 
@@ -44,13 +48,16 @@ def text_checks(case: ResolvedCase, transcript: Transcript) -> list[SpanCheck]:
     if not case.expected.expected_text:
         return []
     spans, is_lost = spans_of(case, transcript)
-    return [part for span in spans for part in text_parts(span, transcript, spans, is_lost=is_lost)]
+    return [
+        part for span in spans for part in text_parts(case, span, transcript, spans, is_lost=is_lost)
+    ]
 
 
 def text_parts(
-    span: Span, transcript: Transcript, turns: Sequence[Span], *, is_lost: bool
+    case: ResolvedCase, span: Span, transcript: Transcript, turns: Sequence[Span], *, is_lost: bool
 ) -> Iterator[SpanCheck]:
     """Yield the checks of a span's texts; those of a lost conversation are not judged."""
+    rules = MODES[case.param_scoring]
     last = next((text for text in reversed(span.texts) if text.strip()), "")
     for expected in span.expected.expected_text or ():
         if isinstance(expected, dict) and "$judge" in expected:
@@ -59,20 +66,34 @@ def text_parts(
             row = Check("judge", shown, json_text(last), float(right), why)
             yield part_of("text", "wrong_text", span.place, row, _JUDGED)
         else:
-            right = says(expected, span.texts)
+            try:
+                right = says(expected, span.texts, rules)
+            except CannotCompare as error:
+                raise error.within(span.place + "expected_text") from None
             why, text, line = "" if right else NOT_SAID, last, EXPECTED_GOT
             if not right and isinstance(expected, dict) and "$not" in expected:
-                (why, text), line = _forbidden_text(span, expected, turns), _SAID
+                (why, text), line = _forbidden_text(span, expected, turns, rules), _SAID
+            elif not right and isinstance(expected, dict) and "$json" in expected and last:
+                (why, text), line = _other_json(span, expected["$json"], rules), _OTHERWISE
             row = Check("text", json_text(expected), json_text(text), float(right), why)
             yield part_of("text", "wrong_text", span.place, row, line)
 
 
-def _forbidden_text(span: Span, forbidden: dict[str, Any], turns: Sequence[Span]) -> tuple[str, str]:
+def _other_json(span: Span, expected: Any, rules: Mode) -> tuple[str, str]:
+    """Return why a message is not the expected JSON, and the message: the last one that is any."""
+    said = [text for text in reversed(span.texts) if text.strip()]
+    text = next((each for each in said if json_of(each) is not NOTHING), said[0])
+    return json_flaw(expected, text, rules), text
+
+
+def _forbidden_text(
+    span: Span, forbidden: dict[str, Any], turns: Sequence[Span], rules: Mode
+) -> tuple[str, str]:
     """Return where a forbidden text was said, and the first message that has it."""
     several = not span.turn and len(turns) > 1
     for turn in turns if several else [span]:
         for text in turn.texts:
-            if not says(forbidden, [text]):
+            if not says(forbidden, [text], rules):
                 return f"was said{f' in turn {turn.end}' if several else ''}", text
     return "was said", ""
 
@@ -89,13 +110,20 @@ def _by_judge(span: Span, rubric: str, transcript: Transcript, *, is_lost: bool)
     raise CannotCompare(message, span.place + "expected_text")
 
 
-def says(expected: str | dict[str, Any], texts: Sequence[str]) -> bool:
-    """True if a text contains what is expected, ignoring case, white space and commas (1,000)."""
+def says(
+    expected: str | dict[str, Any], texts: Sequence[str], rules: Mode = MODES[DEFAULT_MODE]
+) -> bool:
+    """True if a text contains what is expected, ignoring case, white space and commas (1,000).
+
+    `rules` are for values in `$json`, which may raise CannotCompare.
+    """
     if isinstance(expected, str):
         return any(folded_words(expected) in folded_words(text) for text in texts)
     ((key, operand),) = expected.items()
     if key == "$not":
-        return not says(operand, texts)
+        return not says(operand, texts, rules)
+    if key == "$json":
+        return any(not json_flaw(operand, text, rules) for text in texts)
     if key == "$regex":
         return any(search(operand, text) for text in texts)
     return any(Decimal(str(operand)) in numbers(text) for text in texts)

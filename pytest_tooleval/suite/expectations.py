@@ -160,8 +160,9 @@ class Expectations(Commented):
         Expects('a list of texts and matchers, such as ["refunded", {"$number": 40}]'),
     ] = Field(
         None,
-        description="What a message of the assistant must contain: a text, "
-        '{"$regex": ...}, {"$number": ...} or {"$not": ...}; or a rubric for a judge, {"$judge": ...}.',
+        description="Texts that a message of the assistant must contain: a text, "
+        '{"$regex": ...}, {"$number": ...} or {"$not": ...}; {"$json": ...}, the JSON that is its whole '
+        'text; or a rubric for a judge, {"$judge": ...}.',
     )
 
     may_change_nothing: Annotated[bool, Apart()] = Field(

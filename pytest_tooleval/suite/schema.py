@@ -85,6 +85,7 @@ def _expected_texts() -> dict[str, Any]:
         text,
         _matcher("$regex", {"type": "string", "minLength": 1}, "A pattern that a message contains."),
         _matcher("$number", {"type": "number"}, "A number that a message contains."),
+        _matcher("$json", VALUE, "The JSON that a message is, as a whole."),
         _matcher("$not", {"$ref": "#/$defs/SaidText"}, "What no message contains."),
     ]
     judge = _matcher("$judge", text, "A rubric for a model that judges the messages.")

@@ -8,11 +8,14 @@ from typing import Any
 from ...explain import describe, nearest, show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.patterns import pattern_problem
+from ...matchers.matcher import value_findings
 from ...record.calls import is_number
 from ...text import folded_words
 from .scope import Scope
 
-_TEXT_KEYS = ("$regex", "$number", "$not", "$judge")
+_OF_USER = ("$regex", "$number", "$not")
+_NEGATED = (*_OF_USER, "$json")
+_ALL = (*_NEGATED, "$judge")
 
 
 def text_errors(scope: Scope) -> Findings:
@@ -25,11 +28,12 @@ def text_findings(text: Any, at: Loc) -> Findings:
     if isinstance(text, dict) and text.keys() == {"$judge"}:
         yield Finding((*at, "$judge"), "not allowed here: a judge reads the assistant", at_key=True)
     else:
-        yield from _text(text, at, _TEXT_KEYS[:-1])
+        yield from _text(text, at, _OF_USER)
 
 
-def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
-    example = 'a text, {"$regex": ...}, {"$number": ...}, {"$not": ...} or {"$judge": ...}'
+def _text(text: Any, at: Loc, keys: Sequence[str] = _ALL) -> Findings:
+    *first, last = (f'{{"{key}": ...}}' for key in keys)
+    example = f"a text, {', '.join(first)} or {last}"
     if isinstance(text, str):
         if not text.strip():
             yield Finding(at, "an empty text, which every message contains")
@@ -49,7 +53,12 @@ def _text(text: Any, at: Loc, keys: Sequence[str] = _TEXT_KEYS) -> Findings:
         hint = f", did you mean {show(near)}?" if near else f"; expected {example}"
         yield Finding((*at, key), f"unknown{hint}", at_key=True)
     elif key == "$not":
-        yield from _text(operand, (*at, key), _TEXT_KEYS[:-1])
+        yield from _text(operand, (*at, key), tuple(each for each in keys if each in _NEGATED))
+    elif key == "$json" and isinstance(operand, str):
+        message = 'a text would be a JSON string; write a value, or a matcher such as {"$schema": {...}}'
+        yield Finding((*at, key), message)
+    elif key == "$json":
+        yield from value_findings(operand, (*at, key))
     elif key == "$judge" and (not isinstance(operand, str) or not operand.strip()):
         yield Finding((*at, key), f"expected a rubric, got {describe(operand)}")
     elif key == "$number" and not is_number(operand):

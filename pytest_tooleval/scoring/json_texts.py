@@ -1,0 +1,62 @@
+"""A message whose whole text is JSON, compared with an expected value: `$json`."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ..errors import CannotCompare
+from ..jsonschemas.values import NOTHING
+from ..matchers.compare import mismatch, with_keys_of
+from ..matchers.matcher import is_optional, matcher_key
+from ..matchers.modes import Mode
+from ..record.calls import MAX_DEPTH, is_nested_deeper
+from ..record.repeated_keys import refuse_repeated
+from ..text import printable
+
+NOT_JSON = "its whole text is not JSON"
+_FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated, parse_constant=_refuse)
+
+
+def json_of(text: str) -> Any:
+    """Return the JSON that a text is, perhaps in a code fence; `NOTHING` if it is anything else."""
+    fenced = _FENCED.fullmatch(text)
+    try:
+        value = _DECODER.decode((fenced[1] if fenced else text).strip())
+    except (ValueError, RecursionError):
+        return NOTHING
+    return NOTHING if is_nested_deeper(value, MAX_DEPTH) else value
+
+
+def json_flaw(expected: Any, text: str, rules: Mode) -> str:
+    """Return why a text is not the expected JSON; empty if it is. Raises CannotCompare.
+
+    Keys of an object that `expected` does not name are not compared, as in a tool's answer.
+    """
+    actual = json_of(text)
+    if actual is NOTHING:
+        return NOT_JSON
+    if not isinstance(expected, dict) or matcher_key(expected) or not isinstance(actual, dict):
+        found = mismatch(expected, actual, rules)
+        return found() if found else ""
+    given = with_keys_of(expected, actual, rules)
+    for name, value in expected.items():
+        if name not in given:
+            if not is_optional(value):
+                return f"{printable(name)} is missing"
+            continue
+        try:
+            found = mismatch(value, given[name], rules)
+        except CannotCompare as error:
+            raise error.within(name) from None
+        if found is not None:
+            return f"{printable(name)}: {found()}"
+    return ""
