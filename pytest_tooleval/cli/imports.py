@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from ..imports.apply import ImportResult
 
 _FILES = "files"
+_LONG, _OFTEN = 2, 0.2  # seconds until progress is shown, and between its steps
 _out = click.option(
     "--out",
     type=SuitePath(allow_dash=True),
@@ -71,25 +74,45 @@ def import_() -> None:
 @click.option("--format", "named", metavar="NAME", help="The format of the files; default: found.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="Only the first N cases.")
 @click.option(
+    "--sample", metavar="N", type=click.IntRange(1), help="Only N random cases, the same each time."
+)
+@click.option(
     "--messages",
     "place",
     metavar="POINTER",
     help="Where the chat messages of each record are, such as /runs/*/history; default: found.",
 )
-def files(
-    paths: tuple[Path, ...],
-    out: Path | None,
-    named: str | None,
-    limit: int | None,
-    place: str | None,
-) -> None:
+def files(paths: tuple[Path, ...], out: Path | None, **options: Any) -> None:
     """Create a suite from files."""
     from ..imports.door import found_in
 
-    _import(
-        out or _beside(paths[0]),
-        lambda has: found_in(paths, named, has_tools=has, limit=limit, place=place),
-    )
+    if options["limit"] and options["sample"]:
+        raise click.UsageError("give --limit or --sample, not both")
+    tick = _Progress()
+
+    def find(has_tools: bool) -> tuple[ImportResult, list[str]]:
+        return found_in(paths, has_tools=has_tools, tick=tick, **options)
+
+    _import(out or _beside(paths[0]), find, tick)
+
+
+class _Progress:
+    """Shows on a terminal what an import that takes long has done."""
+
+    def __init__(self) -> None:
+        self.next = time.monotonic() + _LONG if sys.stderr.isatty() else math.inf
+        self.is_shown = False
+
+    def __call__(self, text: str) -> None:
+        now = time.monotonic()
+        if now >= self.next:
+            self.next = now + _OFTEN
+            self.is_shown = True
+            click.echo(f"\r\033[K{printable(text)}", nl=False, err=True)
+
+    def end(self) -> None:
+        if self.is_shown:
+            click.echo("\r\033[K", nl=False, err=True)
 
 
 def _beside(path: Path) -> Path:
@@ -149,16 +172,25 @@ def tau2(domain: str, out: Path) -> None:
     _import(out, lambda _: (found_in(domain), ()))
 
 
-def _import(out: Path, find: Callable[[bool], tuple[ImportResult, Sequence[str]]]) -> None:
+def _import(
+    out: Path,
+    find: Callable[[bool], tuple[ImportResult, Sequence[str]]],
+    tick: _Progress | None = None,
+) -> None:
     """Import what `find` finds, and report it. It is told whether the suite has tools."""
     from ..imports.apply import apply
 
+    tick = tick or _Progress()
+
     previous = existing(out)
     data = previous.data if previous else None
-    # What the modules of an agent print is no part of a suite.
-    with redirect_stdout(sys.stderr):
-        found, lines = find(bool(data and data.get("tools")))
-    made = apply(found, name_for(out, found.name), data)
+    try:
+        # What the modules of an agent print is no part of a suite.
+        with redirect_stdout(sys.stderr):
+            found, lines = find(bool(data and data.get("tools")))
+        made = apply(found, name_for(out, found.name), data, tick)
+    finally:
+        tick.end()
     for line in lines_of(made.left_out):
         click.echo(printable(line), err=True)
     for line in lines:

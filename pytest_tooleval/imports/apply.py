@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from .chats import RecordedAnswer
 from .conversation import ToolList, unread_text
 from .records import UnusableError
 
+Tick = Callable[[str], None]
 _MOST_IDS = 5
 _UNRECORDED = (
     "the tools are not recorded: made {} of the calls; to have the real ones, add a file of tools"
@@ -53,7 +54,12 @@ class Applied(NamedTuple):
     is_broken: bool = False
 
 
-def apply(found: ImportResult, name: str, existing: Mapping[str, Any] | None = None) -> Applied:
+def apply(
+    found: ImportResult,
+    name: str,
+    existing: Mapping[str, Any] | None = None,
+    tick: Tick = lambda text: None,
+) -> Applied:
     """The suite with what was found: an existing one keeps its cases, a new one has this name.
 
     SuiteError if none of the answers can be used.
@@ -66,7 +72,7 @@ def apply(found: ImportResult, name: str, existing: Mapping[str, Any] | None = N
         found = found._replace(secrets=found.secrets + count_changed(found.suite, suite))
         made = _with_cases(suite, existing)
     else:
-        made = _with_answers(found, name, existing)
+        made = _with_answers(found, name, existing, tick)
     counts = [*made.counts, *([f"{len(made.left_out)} left out"] if made.left_out else [])]
     texts = counted(found.secrets, "text")
     keys = [f"{texts} contained a key, now a stand-in such as sk-xxxxxxxx"] if found.secrets else []
@@ -98,13 +104,16 @@ def _with_cases(made: Mapping[str, Any], existing: Mapping[str, Any] | None) -> 
     return Applied({**suite, "test_cases": [*suite["test_cases"], *added]}, counts, remarks)
 
 
-def _with_answers(found: ImportResult, name: str, existing: Mapping[str, Any] | None) -> Applied:
+def _with_answers(
+    found: ImportResult, name: str, existing: Mapping[str, Any] | None, tick: Tick
+) -> Applied:
     usable = [each for each in found.answers if isinstance(each, RecordedAnswer)]
     left_out = [*found.left_out, *(each for each in found.answers if isinstance(each, Problem))]
     suite = new_suite(name, usable) if existing is None else dict(existing)
     cases = AnsweredCases(suite, is_new=existing is None)
     made_tools: Sequence[Any] = ()
-    for each in usable:
+    for number, each in enumerate(usable):
+        tick(f"{number} of {counted(len(usable), 'case')} added")
         try:
             cases.add(each)
             made_tools = each.made_tools or made_tools

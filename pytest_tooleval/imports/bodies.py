@@ -42,14 +42,16 @@ def request_parts(
     if isinstance(found, Mapping):
         yield found
         for key in keys if depth < MAX_DEPTH else ():
-            yield from request_parts(found.get(key), keys, depth + 1)
+            if found.get(key) is not None:
+                yield from request_parts(found[key], keys, depth + 1)
 
 
 def answer_parts(record: Any) -> Iterator[Mapping[str, Any]]:
     """The objects in a record that may be its answer, the outermost first."""
     found = as_mapping(record)
     for key in (*ANSWER_KEYS, *WRAPPERS):
-        yield from request_parts(found.get(key), (*ANSWER_KEYS, *WRAPPERS), 1)
+        if found.get(key) is not None:
+            yield from request_parts(found[key], (*ANSWER_KEYS, *WRAPPERS), 1)
 
 
 def has_failed(answer: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -32,6 +32,7 @@ from ..record.transcript import AGENT, INNER, Transcript, Usage, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in
 from ..suite.expectations import ANY_TOOL
 from ..suite.tool_names import definition_of
+from ..text import canonical
 from .bodies import (
     ANSWER_KEYS,
     MAX_DEPTH,
@@ -657,10 +658,16 @@ def _sent(call: _Call) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": text}}
 
 
+@lru_cache(maxsize=64)
+def _offered(tools: str) -> Offered:
+    """The tools in a JSON text, as many records offer the same."""
+    return offered_tools(json.loads(tools))
+
+
 def _tools(conversation: Conversation) -> tuple[Offered | None, str | None]:
     """The tools and the tool_choice of a request."""
     given, choice = conversation.tools, conversation.choice
-    offered = None if given is None else offered_tools(list(given))
+    offered = None if given is None else _offered(canonical(given))
     if offered is None or not offered.tools:
         return offered, choice if choice in ("auto", "required", "none") else None
     if choice is None:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, TypeVar
 
 from ..errors import ConfigError, Problem, SuiteError
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
-from ..text import canonical
-from .apply import ImportResult, count_changed
+from ..text import canonical, counted
+from .apply import ImportResult, Tick, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .conversation import Call, Conversation, Expected, Item, MadeSuite, ToolList
 from .openai_tools import tool_definitions
@@ -20,25 +21,34 @@ from .reading import read_files
 from .records import UnusableError, decoded
 from .seen_tools import tools_seen
 
+T = TypeVar("T")
+_SEED = 1
+_SAMPLED = f"a random sample of at most {{}}, with the seed {_SEED}: another import has the same cases"
+
 
 def found_in(
     paths: Sequence[Path],
     named: str | None,
     *,
     has_tools: bool,
-    limit: int | None = None,
     place: str | None = None,
+    limit: int | None = None,
+    sample: int | None = None,
+    tick: Tick = lambda text: None,
 ) -> tuple[ImportResult, list[str]]:
-    """What is in files and folders, at most the first `limit` cases, and a line for each format.
+    """What is in files and folders, at most the first `limit` cases, or `sample` random ones, and a line
+    for each format.
 
     `has_tools` if there is a suite with tools, which then serve where none are recorded. `place` says
-    where each record has its messages. Raises SuiteError for what cannot be read, ConfigError for files
-    that do not go together.
+    where each record has its messages. `tick` is called with what has been done so far. Raises
+    SuiteError for what cannot be read, ConfigError for files that do not go together.
     """
-    secrets = 0
+    secrets = read = 0
 
     def clean(values: list[Any]) -> list[Any]:
-        nonlocal secrets
+        nonlocal secrets, read
+        read += len(values)
+        tick(f"{counted(read, 'record')} read")
         found: list[Any] = redacted(values)
         secrets += count_changed(values, found)
         return found
@@ -57,7 +67,8 @@ def found_in(
         if len(items) > 1:
             raise ConfigError("a whole suite cannot be joined with other files: import it alone")
         suite = suites[0].suite
-        found = ImportResult(name, suite={**suite, "test_cases": suite["test_cases"][:limit]})
+        cases = _chosen(suite["test_cases"], limit, sample)
+        found = ImportResult(name, suite={**suite, "test_cases": cases})
     else:
         given = _joined(lists)
         left_out = [*problems, *(given.left_out if given else ())]
@@ -65,12 +76,24 @@ def found_in(
             said = [line for each in lists for line in each.remarks]
             found = ImportResult(name, given, left_out=left_out, remarks=said)
         else:
-            answers = _answers(items, given and given.tools, has_tools=has_tools)
-            places = [n for n, each in enumerate(answers) if isinstance(each, RecordedAnswer)]
-            if limit is not None and len(places) > limit:
-                answers = answers[: places[limit]]
-            found = ImportResult(name, answers=answers, left_out=left_out)
+            answers = _answers(items, given and given.tools, has_tools=has_tools, tick=tick)
+            found = ImportResult(name, answers=_chosen(answers, limit, sample), left_out=left_out)
+    if sample is not None:
+        found = found._replace(remarks=[*found.remarks, _SAMPLED.format(sample)])
     return found._replace(secrets=secrets), [batch.line for batch in batches]
+
+
+def _chosen(values: Sequence[T], limit: int | None, sample: int | None) -> list[T]:
+    """The first values or random ones, in order; problems do not count and stay, up to the last."""
+    places = [n for n, each in enumerate(values) if not isinstance(each, Problem)]
+    if sample is not None and sample < len(places):
+        chosen = {*Random(_SEED).sample(places, sample)}
+    else:
+        chosen = {*places[:limit]}
+    end = max(chosen, default=0) if len(chosen) < len(places) else len(values)
+    return [
+        each for n, each in enumerate(values) if n in chosen or (n < end and isinstance(each, Problem))
+    ]
 
 
 def _joined(lists: Sequence[ToolList]) -> ToolList | None:
@@ -111,7 +134,7 @@ def _own_tools(item: Item) -> Sequence[Any] | None:
 
 
 def _answers(
-    items: Sequence[Item], given: Sequence[dict[str, Any]] | None, *, has_tools: bool
+    items: Sequence[Item], given: Sequence[dict[str, Any]] | None, *, has_tools: bool, tick: Tick
 ) -> list[RecordedAnswer | Problem]:
     """The answers and expectations, with the `given` tools where none are recorded."""
     held = [each for each in items if isinstance(each, (Conversation, Expected))]
@@ -120,7 +143,8 @@ def _answers(
         without = [each for each in held if each.tools is None]
         tools = tools_seen(call for each in without for call in _calls_in(each)) or None
     answers: list[RecordedAnswer | Problem] = []
-    for each in held:
+    for number, each in enumerate(held):
+        tick(f"{number} of {counted(len(held), 'answer')} read")
         offered = each._replace(tools=tools if each.tools is None else each.tools)
         if isinstance(offered, Conversation):
             found = [*answers_in(offered)]

@@ -37,21 +37,21 @@ _OF_RECORDS = {"messages", "choices", "input", "request"}  # what has one of the
 
 
 class Batch(NamedTuple):
-    """The files of one format, and what they hold."""
+    """The files of one format, how many records they have, and what these hold."""
 
     format: Format
-    sources: Sequence[Source]
+    files: Sequence[tuple[Path, str]]
+    size: int
     items: Sequence[Item]
 
     @property
     def line(self) -> str:
         """`log.jsonl: 214 records as Anthropic messages`."""
-        first, *more = (str(source.path) for source in self.sources)
-        count = sum(len(source.records) for source in self.sources)
+        first, *more = (str(path) for path, _ in self.files)
         files = f"{first} and {counted(len(more), 'more file')}" if more else first
-        places = ", ".join(dict.fromkeys(source.place for source in self.sources if source.place))
+        places = ", ".join(dict.fromkeys(place for _, place in self.files if place))
         where = f", the messages at {places}" if places else ""
-        return f"{files}: {counted(count, 'record')} as {self.format.title}{where}"
+        return f"{files}: {counted(self.size, 'record')} as {self.format.title}{where}"
 
 
 def read_files(
@@ -95,7 +95,12 @@ def read_files(
         else:
             problems.append(_unclear(source, found))
     formats = all_formats()
-    read = [Batch(formats[name], each, list(formats[name].read(each))) for name, each in sources.items()]
+    read: list[Batch] = []
+    for name in [*sources]:
+        own = sources.pop(name)
+        files = [(source.path, source.place) for source in own]
+        size = sum(len(source.records) for source in own)
+        read.append(Batch(formats[name], files, size, list(formats[name].read(own))))
     if problems and not read:
         raise SuiteError(each_reason_once(problems))
     if problems:
@@ -142,17 +147,16 @@ def _source(path: Path, clean: Clean, place: str | None) -> tuple[Source, list[P
         message = session_in(path) or ""
     if message:
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
-    if path.suffix == ".eval":
-        records, problems = [Record(path, 1, read_archive(path))], list[Problem]()
-    elif path.suffix in _YAML:
-        records, problems = [Record(path, 1, read_yaml(path))], []
+    if path.suffix == ".eval" or path.suffix in _YAML:
+        value = read_archive(path) if path.suffix == ".eval" else read_yaml(path)
+        records, problems = [Record(path, 1, clean([value])[0])], list[Problem]()
     else:
-        records, problems = read_records(path)
+        records, problems = read_records(path, clean)
     if len(records) == 1 and place is None:
         records = _unwrapped(records[0])
     elif records and _is_conversation([record.value for record in records]):
         records = [records[0].inside({"messages": [record.value for record in records]}, "")]
-    return Source(path, (), clean).beside(path, records), problems
+    return Source(path, records, clean), problems
 
 
 def _unwrapped(record: Record) -> list[Record]:

@@ -6,9 +6,10 @@ import codecs
 import json
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ _DEEPEST = MAX_DEPTH - 10
 _GZIP = b"\x1f\x8b"
 _MOST_BYTES = 64 << 20  # of a body
 _SHOWN_KEYS = 8
+_LISTS_OF_TOOLS = ("tools", "functions")
+_DEEP_TOOLS = 4  # objects around them
 _JSON = (".json", ".jsonl", ".ndjson")
 _NOT_READ = "cannot be read; expected JSON, JSON Lines or YAML (*.yaml), or a folder of such files"
 _BETWEEN = re.compile(r"[\s,]*")
@@ -54,8 +57,10 @@ class Record:
         return Record(self.path, self.line, value, field)
 
 
-def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
-    """The records of a file, and the problems of records that cannot be read.
+def read_records(
+    path: Path, clean: Callable[[list[Any]], list[Any]] = lambda values: values
+) -> tuple[list[Record], list[Problem]]:
+    """The records of a file, each with its value cleaned, and the problems of those that cannot be read.
 
     In JSON lines, a record is a line. Otherwise it is a member of the list in the file, or all of it.
     Raises SuiteError if the file as a whole cannot be read.
@@ -71,23 +76,37 @@ def read_records(path: Path) -> tuple[list[Record], list[Problem]]:
     decode_bytes(data, str(path))
     if not data.strip():
         raise SuiteError([Problem(str(path), 1, 1, "", "the file is empty")])
+    parts: Iterable[tuple[int, bytes]]
     try:
-        parts = _lines(data) or _members(data)
+        parts = _lines(data) if _has_lines(data) else _members(data)
     except (msgspec.DecodeError, RecursionError) as error:
         raise SuiteError([_problem(path, 1, data, error)]) from None
     records: list[Record] = []
     problems: list[Problem] = []
+    known: dict[bytes, Any] = {}
     for line, part in parts:
         try:
             value = msgspec.json.decode(part)
             if is_nested_deeper(value, _DEEPEST):
                 raise RecursionError
-            records.append(Record(path, line, value))
+            records.append(Record(path, line, _shared(clean([value])[0], known)))
         except (msgspec.DecodeError, RecursionError) as error:
             problems.append(_problem(path, line, part, error))
     if not records and path.suffix not in _JSON and data.lstrip()[:1] not in (b"{", b"["):
         raise SuiteError([Problem(str(path), 0, 0, "", _NOT_READ)])
     return records, problems
+
+
+def _shared(value: Any, known: dict[bytes, Any], depth: int = 0) -> Any:
+    """The value, whose lists of tools are the same object as equal ones of other records."""
+    if not isinstance(value, dict) or depth > _DEEP_TOOLS:
+        return value
+    for key, each in value.items():
+        if key in _LISTS_OF_TOOLS and isinstance(each, list):
+            value[key] = known.setdefault(msgspec.json.encode(each), each)
+        else:
+            _shared(each, known, depth + 1)
+    return value
 
 
 def read_yaml(path: Path) -> Any:
@@ -143,16 +162,30 @@ def objects_of(values: Any, what: str) -> list[dict[str, Any]]:
     return values
 
 
-def _lines(data: bytes) -> list[tuple[int, bytes]]:
-    """The lines with their numbers, if there are several and the first one is JSON; else none."""
-    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+def _has_lines(data: bytes) -> bool:
+    """Whether there are several lines, and the first one is JSON."""
+    lines = (line for _, line in _lines(data))
+    first = next(lines)
     try:
-        msgspec.json.decode(lines[0][1] if len(lines) > 1 else b"")
+        msgspec.json.decode(first if next(lines, None) is not None else b"")
     except RecursionError:
-        return lines
+        return True
     except msgspec.DecodeError:
-        return []
-    return lines
+        return False
+    return True
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines with their numbers, but for blank ones."""
+    place = 0
+    for number in count(1):
+        end = data.find(b"\n", place)
+        line = data[place:] if end < 0 else data[place:end]
+        if line.strip():
+            yield number, line
+        if end < 0:
+            return
+        place = end + 1
 
 
 def _members(data: bytes) -> list[tuple[int, bytes]]:

@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_tooleval.cli import main
+from pytest_tooleval.cli import imports, main
 from pytest_tooleval.cli.imports import lines_of
 from pytest_tooleval.errors import Problem
 from pytest_tooleval.suite.load import load_suite
@@ -334,6 +335,30 @@ def test_a_new_suite_is_written_beside_the_file_by_default(tmp_path: Path) -> No
     assert out.read_bytes() == before
     assert run(log, "--out", out).exit_code == 0
     assert f"wrote {tmp_path / 'logs.tooleval.json'}: " in run(tmp_path / "logs").output
+
+
+def test_a_sample_is_the_same_each_time(tmp_path: Path) -> None:
+    log = write(tmp_path / "log.jsonl", *(recorded(f"Paris {n}?") for n in range(20)))
+    outs = [tmp_path / f"{name}.tooleval.json" for name in "ab"]
+    done = [run(log, "--sample", 5, "--out", out).output for out in outs]
+    assert "a random sample of at most 5, with the seed 1" in done[0]
+    first, second = ([case.prompt for case in load_suite(out).test_cases] for out in outs)
+    assert first == second
+    assert len(first) == 5
+    assert first != [f"Paris {n}?" for n in range(5)]
+    assert run(log, "--sample", 5, "--limit", 5).exit_code == 2
+
+
+def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(imports, "_LONG", 0)
+    monkeypatch.setattr(click, "echo", lambda text, **_: shown.append(text))
+    for is_terminal, expected in ((False, []), (True, ["\r\033[K1 record read", "\r\033[K"])):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda value=is_terminal: value, raising=False)
+        progress = imports._Progress()
+        progress("1 record read")
+        progress.end()
+        assert shown == expected
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
