@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,8 +23,10 @@ from .records import Record, UnusableError, read_records, read_yaml
 
 _ENDINGS = (".json", ".jsonl", ".eval")
 _YAML = (".yaml", ".yml")
-# In folders, other files of YAML are not searched for, as most are something else.
+# In folders, other files of YAML are not searched for, as most are something else, but for cassettes.
 _CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml")
+_CASSETTE = re.compile(rb"(?:#.*\n|---\s*\n|version:.*\n|\s+)*interactions:\s*\n")
+_HEAD = 4096
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records
 _SUITE = "it is a suite already, which pytest runs; there is nothing to import"
@@ -90,10 +93,11 @@ def read_files(
             if not source.records:
                 continue
             found = [named] if named else _recognising(source)
-        if len(found) == 1:
-            sources.setdefault(found[0], []).append(source)
-        else:
-            problems.append(_unclear(source, found))
+        for name, part in _by_format(source, found):
+            if name is None:
+                problems.append(_unclear(source, found))
+            else:
+                sources.setdefault(name, []).append(part)
     formats = all_formats()
     read: list[Batch] = []
     for name in [*sources]:
@@ -123,7 +127,7 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
             yield path
             continue
         paths_in = sorted(path.rglob("*"))
-        names = (each for each in paths_in if each.suffix in _ENDINGS or each.name in _CONFIGS)
+        names = (each for each in paths_in if each.suffix in _ENDINGS or _is_yaml(each))
         found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
         parts = [format.is_part for format in all_formats().values()]
         found = [each for each in found if not any(is_part(each) for is_part in parts)]
@@ -133,6 +137,21 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
             message = f"no *.json, *.jsonl, *.eval or {SKILL_FILE} in this folder"
             raise SuiteError([Problem(str(path), 1, 1, "", message)])
         yield from found
+
+
+def _is_yaml(path: Path) -> bool:
+    """Whether a file in a folder is a config or a cassette of VCR, which may have no ending."""
+    return path.name in _CONFIGS or (
+        path.suffix in ("", *_YAML) and path.is_file() and _is_cassette(path)
+    )
+
+
+def _is_cassette(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return _CASSETTE.match(head) is not None
 
 
 def _source(path: Path, clean: Clean, place: str | None) -> tuple[Source, list[Problem]]:
@@ -147,7 +166,7 @@ def _source(path: Path, clean: Clean, place: str | None) -> tuple[Source, list[P
         message = session_in(path) or ""
     if message:
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
-    if path.suffix == ".eval" or path.suffix in _YAML:
+    if path.suffix == ".eval" or path.suffix in _YAML or _is_cassette(path):
         value = read_archive(path) if path.suffix == ".eval" else read_yaml(path)
         records, problems = [Record(path, 1, clean([value])[0])], list[Problem]()
     else:
@@ -216,6 +235,21 @@ def _holds(format: Format, values: Sequence[Any]) -> bool:
             if format.holds(value):
                 return True
     return False
+
+
+def _by_format(source: Source, found: Sequence[str]) -> Iterator[tuple[str | None, Source]]:
+    """The parts of a file, as a cassette may have answers of several APIs; None if that is unclear."""
+    parts: dict[str | None, list[Record]] = {}
+    if len(found) > 1 and all(all_formats()[name].calls for name in found):
+        for record in source.records:
+            own = _recognising(replace(source, records=[record]))
+            parts.setdefault(own[0] if len(own) == 1 else None, []).append(record)
+    if len(found) != 1 and (not parts or None in parts):
+        yield None, source
+    elif parts:
+        yield from ((name, replace(source, records=own)) for name, own in parts.items())
+    else:
+        yield found[0], source
 
 
 def _unclear(source: Source, found: Sequence[str]) -> Problem:

@@ -1,4 +1,4 @@
-"""Sessions of Claude Code, as it writes them below `~/.claude/projects`.
+"""Sessions of Claude Code, as it writes them below `~/.claude/projects`, or with `stream-json`.
 
 A reply stands over several lines of one `message.id`, between which answers of tools may stand. What
 follows a compaction is a conversation of its own, as is what was rewound. Sub-agents (`isSidechain`)
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...record.call_like import may_be_call, unknown_calls
@@ -23,10 +23,17 @@ from ..records import Record, UnusableError
 
 _SPEAKERS = ("user", "assistant")
 # Lines beside the conversation, some of which repeat its calls.
-_BESIDE = ("system", "progress", "attachment", "summary", "file-history-snapshot", "queue-operation")
+_BESIDE = (
+    "system", "progress", "attachment", "summary", "file-history-snapshot", "queue-operation",
+    "stream_event",
+)  # fmt: skip
 _REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 # What the program itself writes in the user's name.
 _NOTICES = ("<command-", "<local-command-", "Caveat: The messages below were generated")
+_NO_PROMPT = (
+    "this stream lacks the prompt: import the session below ~/.claude/projects, or pass "
+    "--replay-user-messages to claude"
+)
 _SYNTHETIC = "<synthetic>"  # the model of error messages
 
 
@@ -80,14 +87,30 @@ class _Thread:
 def _holds(value: Any) -> bool:
     if not isinstance(value, dict) or value.get("type") not in _SPEAKERS:
         return False
-    return "sessionId" in value and isinstance(value.get("message"), dict)
+    return not {"sessionId", "session_id"}.isdisjoint(value) and isinstance(value.get("message"), dict)
+
+
+def _of_session(records: Iterable[Record]) -> Iterator[Record]:
+    """The lines as in a session. Those of a stream do not say what they follow."""
+    last: dict[object, str] = {}
+    for number, record in enumerate(records):
+        entry = record.value
+        if isinstance(entry, dict) and "session_id" in entry and "sessionId" not in entry:
+            agent, uuid = entry.get("parent_tool_use_id"), f"{number}"
+            above = last.get(agent)
+            last[agent] = uuid
+            made = {"sessionId": entry["session_id"], "uuid": uuid, "parentUuid": above}
+            side = {"isSidechain": True, "agentId": agent} if agent else {}
+            yield replace(record, value={**entry, **made, **side})
+        else:
+            yield record
 
 
 def _read(records: list[Record]) -> Iterator[Item]:
     threads: dict[tuple[str, str], _Thread] = {}
     done: list[_Thread] = []
     roots: dict[str, str] = {}  # the first line of a sub-agent without an id, by each of its lines
-    for record in records:
+    for record in _of_session(records):
         entry = record.value
         if not isinstance(entry, dict) or not ("uuid" in entry or _may_be_call(entry)):
             continue  # titles, snapshots, ...
@@ -191,6 +214,8 @@ def _conversation(thread: _Thread, inner: Mapping[str, tuple[str, _Thread]]) -> 
     messages = thread.messages
     if not any(message["role"] == "assistant" for message in messages):
         return
+    if "session_id" in as_mapping(thread.first.value) and not any(map(_is_prompt, messages)):
+        raise UnusableError(_NO_PROMPT)
     models = (as_text(message.get("model")) for message in messages)
     yield Conversation(
         thread.first.problem(),
@@ -238,10 +263,12 @@ def _joined(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 FORMAT = Format(
     title="Claude Code sessions",
-    recognised="lines with `sessionId` and a `message`, as below `~/.claude/projects`",
+    recognised="lines with `sessionId` and a `message`, as below `~/.claude/projects`; the output of "
+    "`--output-format stream-json` with its prompt",
     tools="never recorded",
     calls="of each reply; compacted and rewound parts apart",
     example="session.jsonl",
     holds=_holds,
     read=each_file(_read),
+    over=("openai", "tools"),
 )

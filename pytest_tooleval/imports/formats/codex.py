@@ -25,18 +25,26 @@ _REPEATS = (
 )  # fmt: skip
 _LEFT_OUT = ("reasoning", "ghost_snapshot", "other")
 _UNKNOWN = "unknown line"
+_NO_PROMPT = (
+    "the output of codex exec --json lacks the prompt: import the session that it wrote below "
+    "~/.codex/sessions"
+)
 # What the program itself writes in the user's name.
 _NOTICES = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md instructions")
 
 
 def _holds(value: Any) -> bool:
     line = as_mapping(value)
-    return line.get("type") in _KINDS and isinstance(line.get("payload"), dict)
+    is_line = line.get("type") in _KINDS and isinstance(line.get("payload"), dict)
+    return is_line or (line.get("type") == "thread.started" and "thread_id" in line)
 
 
 def _read(records: list[Record]) -> Iterator[Item]:
     id, model = "", NO_NAME
     parts: list[tuple[Record, list[Any]]] = []
+    if as_mapping(records[0].value).get("type") == "thread.started":
+        yield records[0].problem(_NO_PROMPT)
+        return
     for record in records:
         line = as_mapping(record.value)
         kind, payload = line.get("type"), as_mapping(line.get("payload"))

@@ -89,6 +89,10 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
             ("Now Lima.", [LIMA]),
         ],
     ),
+    "claude_code.stream.jsonl": (
+        "Claude Code sessions",
+        [("Weather in Oslo?", [OSLO]), ("9C", NOTHING), ("And Paris?", [PARIS]), ("20C", NOTHING)],
+    ),
     "codex.jsonl": (
         "Codex rollouts",
         [
@@ -242,9 +246,58 @@ def test_a_set_of_expectations_is_no_transcript(name: str) -> None:
         read_transcripts([DATA / name])
 
 
+def test_a_cassette_may_have_answers_of_several_apis(tmp_path: Path) -> None:
+    made, lines = imported("openai")
+    assert [line.partition(" as ")[2] for line in lines] == [
+        "OpenAI messages",
+        "Anthropic messages",
+        "Gemini messages",
+    ]
+    assert [
+        case["expected_params"]["city"] for case in made.suite["test_cases"]
+    ] == "Oslo Paris Rome".split()
+    for name in ("c1", "c2.yaml"):
+        (tmp_path / name).write_text((DATA / "openai").read_text())
+    (tmp_path / "other.yaml").write_text("a: 1")
+    (tmp_path / "README").write_text("interactions: none")
+    found, lines = found_in([tmp_path], None, has_tools=False)
+    assert len(lines) == 3
+    assert len(apply(found, "s").suite["test_cases"]) == 3
+
+
+SAID = {"role": "assistant", "content": "Hi"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            [
+                {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Bash"]},
+                {
+                    "type": "assistant",
+                    "session_id": "s",
+                    "message": {"role": "assistant", "content": "Hi"},
+                },
+            ],
+            "this stream lacks the prompt: import the session below ~/.claude/projects",
+        ),
+        (
+            [{"type": "thread.started", "thread_id": "t"}, {"type": "turn.started"}],
+            "codex exec --json lacks the prompt: import the session that it wrote below ~/.codex",
+        ),
+    ],
+)
+def test_a_stream_without_its_prompt(tmp_path: Path, lines: list[Any], message: str) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(SuiteError, match=message):
+        apply(found_in([path], None, has_tools=False)[0], "s")
+
+
 def test_every_file_has_one_format() -> None:
     """And every format has a file, but those with tests of their own."""
-    elsewhere = {"bfcl", "bfcl-results", "openai", "otel", "skills", "suite", "tau2-results", "tools"}
+    elsewhere = {"bfcl", "bfcl-results", "otel", "skills", "suite", "tau2-results", "tools"}
     tried = {path.stem.partition(".")[0].replace("_", "-") for path in DATA.iterdir()}
     assert tried == all_formats().keys() - elsewhere
 

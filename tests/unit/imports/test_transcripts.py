@@ -555,11 +555,14 @@ def test_what_may_be_a_call_is_kept_or_refused(tmp_path: Path, value: Any) -> No
 RECORDINGS = """
 bedrock claude_code codex gemini inspect_logs langchain langsmith sharegpt trl vercel
 """.split()
+DATA = Path(__file__).parents[2] / "data/formats"
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize(
+    "name", ["openai", *(path.name for name in RECORDINGS for path in DATA.glob(f"{name}.*"))]
+)
 def test_an_imported_suite_passes_on_the_file_it_was_made_of(tmp_path: Path, name: str) -> None:
-    (path,) = (Path(__file__).parents[2] / "data/formats").glob(f"{name}.*")
+    path = DATA / name
     suite = parse_suite(json.dumps(apply(found_in([path], None, has_tools=False)[0], name).suite))
     found = find_transcripts(suite, read_transcripts([path]))
     assert not found.unclear
