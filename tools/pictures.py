@@ -5,7 +5,7 @@ They need a Chromium; diagrams need nothing.
 
 from __future__ import annotations
 
-import base64
+import html
 import json
 import os
 import re
@@ -23,14 +23,13 @@ ASSETS = ROOT / "docs/assets"
 CARD = """
 <style>
 body { margin: 0; background: #1f5a50; color: #fff; font: 34px/1.35 system-ui, sans-serif }
-div { position: absolute; left: 60px; top: 150px; width: 480px }
-b { font-size: 54px }
-code { font-size: 26px }
-img { position: absolute; left: 570px; top: 60px; border-radius: 10px }
+div { padding: 80px 60px }
+b { font-size: 64px }
+p { margin: 14px 0 44px }
+pre { background: #10302b; border-radius: 10px; padding: 24px 28px; font: 20px/1.5 monospace; margin: 0 }
 </style>
 <div><b>pytest-tooleval</b><p>Does your LLM call the right tool with the right arguments?</p>
-<code>pip install pytest-tooleval</code></div>
-<img src="data:image/png;base64,PICTURE">
+<pre>SHOWN</pre></div>
 """
 
 
@@ -67,7 +66,7 @@ def run(command: str, cwd: Path, columns: int = 100) -> str:
 # ------------------------------------------------------------------------------------------- browser
 
 
-def screenshots(shots: Callable[..., None]) -> None:
+def screenshots(shots: Callable[..., None], scale: float = 1) -> None:
     from playwright.sync_api import sync_playwright
 
     names = ("chromium-headless-shell", "chromium", "google-chrome")
@@ -75,7 +74,8 @@ def screenshots(shots: Callable[..., None]) -> None:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         for scheme in ("light", "dark"):
-            page = browser.new_page(viewport={"width": 1200, "height": 760}, color_scheme=scheme)
+            page = browser.new_page(color_scheme=scheme, device_scale_factor=scale)
+            page.set_viewport_size({"width": 1200, "height": 760})
             shots(page, scheme)
         browser.close()
 
@@ -130,24 +130,21 @@ def inject(folder: Path) -> None:
     screenshots(shoot)
 
 
-def home(folder: Path) -> None:
-    """The failure on the home page, in its report; and the card of links to the site."""
-    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-    suite = re.findall(r"^```json.*?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
-    (folder / "weather.tooleval.json").write_text(suite, encoding="utf-8")
-    run("pytest --tooleval-model=builtin/lexical --tooleval-report=report.html", folder)
+def card(folder: Path) -> None:
+    """The card of links to the site: the README's test, and how it fails."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = re.findall(r"^```(?:python|text)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    shown = (
+        "".join(code[:2])
+        .partition("\n\n\n")[2]
+        .replace("E       ", "\n")
+        .replace("differ: ", "differ:\n")
+    )
 
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
-        page.set_viewport_size({"width": 560, "height": 520})
-        page.goto((folder / "report.html").as_uri() + "#q=capital")
-        page.locator(".matrix tbody button, .matrix tbody a").first.click()
-        page.wait_for_timeout(500)
-        page.screenshot(path=ASSETS / f"home-{scheme}.png")
         if scheme == "light":
-            picture = base64.b64encode((ASSETS / "home-light.png").read_bytes()).decode()
             page.set_viewport_size({"width": 1200, "height": 630})
-            page.goto("about:blank")
-            page.set_content(CARD.replace("PICTURE", picture))
+            page.set_content(CARD.replace("SHOWN", html.escape(shown)))
             page.screenshot(path=ASSETS / "card.png")
 
     screenshots(shoot)
@@ -158,6 +155,8 @@ COMMENT = """
 :root { color-scheme: light dark }
 body { margin: 0; padding: 16px; font: 14px/1.5 system-ui, sans-serif }
 div { border: 1px solid #8886; border-radius: 6px; padding: 4px 16px; max-width: 760px }
+li, p { overflow-wrap: anywhere }
+ul { padding-left: 20px }
 code { background: #8882; border-radius: 6px; padding: 2px 5px; font-size: 85% }
 table { border-collapse: collapse; font: inherit }
 th, td { border: 1px solid #8886; padding: 4px 12px }
@@ -221,11 +220,53 @@ def comment(folder: Path) -> None:
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
         page.set_viewport_size({"width": 800, "height": 400})
         for name, text in texts.items():
-            html = markdown.markdown(text, extensions=["sane_lists", "tables"])
-            page.set_content(COMMENT.replace("TEXT", html))
+            made = markdown.markdown(text, extensions=["sane_lists", "tables"])
+            page.set_content(COMMENT.replace("TEXT", made))
             page.locator("div").screenshot(path=ASSETS / f"comment-{name}-{scheme}.png")
 
     screenshots(shoot)
+
+
+STORY = "docs/guides/story.md"
+
+
+def story(folder: Path) -> None:
+    """The comment on the pull request of the story: whole, and on four of its cases for the README."""
+    import markdown
+
+    cwd = project(folder).parent
+    who = "git -c user.name=me -c user.email=me@example.org"
+    (cwd / ".gitignore").write_text(".tooleval\n*.json\n!*.tooleval.json\n")
+    run(f"git init -q -b main && git add . && {who} commit -qm main", cwd)
+    command = (
+        "pytest examples/weather/weather.tooleval.json --tooleval-cassette=examples/blame "
+        "--tooleval-model=qwen2.5-coder-1.5b --tooleval-temperature=0.7 "
+    )
+    run(f"{command} --tooleval-report=main.json", cwd)
+    text = (ROOT / STORY).read_text(encoding="utf-8")
+    for file, diff in re.findall(r"<!-- change: (\S+) -->\n```diff\n(.*?)```", text, re.DOTALL)[:3]:
+        old, new = (re.search(rf"^[{sign}] *(.*)$", diff, re.MULTILINE)[1] for sign in "-+")  # type: ignore[index]
+        suite = cwd / file
+        suite.write_text(suite.read_text().replace(old, new))
+    run(f"{who} commit -qam 'Shorten descriptions'", cwd)
+    head, base = run("git rev-parse HEAD HEAD~1", cwd).split()
+    sides = {"head": {"sha": head}, "base": {"sha": base}}
+    (cwd / "event.json").write_text(json.dumps({"pull_request": sides}))
+    texts = {}
+    for name, options in (("story", ""), ("hero", "-k 'fahrenheit or five or either or nothing'")):
+        report = "--tooleval-baseline=main.json --tooleval-report=tooleval-results.json"
+        run(f"{command} {options} {report}", cwd)
+        given = "GITHUB_EVENT_PATH=event.json GITHUB_REPOSITORY=me/shop"
+        texts[name] = run(f"{given} tooleval ci comment --link=https://example.org/report", cwd)
+
+    def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
+        page.set_viewport_size({"width": 512, "height": 400})
+        for name, text in texts.items():
+            made = markdown.markdown(text, extensions=["sane_lists", "tables"])
+            page.set_content(COMMENT.replace("TEXT", made))
+            page.locator("div").screenshot(path=ASSETS / f"comment-{name}-{scheme}.png")
+
+    screenshots(shoot, scale=2)
 
 
 def page(folder: Path) -> None:
@@ -396,7 +437,9 @@ def diagrams(folder: Path) -> None:
             (ASSETS / f"{draw.__name__}-{scheme}.svg").write_text(str(draw(scheme)), encoding="utf-8")
 
 
-PICTURES = {one.__name__: one for one in (diagrams, home, report, variants, inject, comment, page)}
+PICTURES = {
+    one.__name__: one for one in (diagrams, card, report, variants, inject, comment, story, page)
+}
 
 
 def main() -> None:

@@ -103,4 +103,8 @@ def _shown(error: ToolevalError) -> str:
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tooleval")
 def main() -> None:
-    """Write and check suites, and look at runs. Use pytest to run suites."""
+    """A pytest plugin that tests whether an LLM or agent calls the right tool with the right arguments,
+    and lets CI gate on it.
+
+    Write and check suites, and look at runs. Use pytest to run suites.
+    """

@@ -164,11 +164,11 @@ def _verdict(document: RowsDocument) -> str:
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
     parts += [f"{count:,} of these {word}" for word, count in excused_words(document).items()]
     if total.forbidden:
-        parts.append(f"**{counted(total.forbidden, 'result')} with a forbidden call**")
+        parts.append(f"**{counted(total.forbidden, 'case')} with a forbidden call**")
     if total.errors:
         parts.append(counted(total.errors, "error"))
     models = sum(bool(row.model) for row in document.models)
-    cases = counted(max(total.cases, run.selected), "result")
+    cases = counted(max(total.cases, run.selected), "case")
     if total.cases < run.selected:
         cases = f"{total.cases:,} of {cases}"
     texts = [f"{cases} on {counted(models, 'model')}: {', '.join(parts)}."]
@@ -209,7 +209,7 @@ def _case_sections(document: RowsDocument) -> Sections:
     """Each case that changed or did not pass once, the worst first."""
     for group, same in groupby(listed_cases(document, lambda row: True), lambda case: case.group):
         cases = list(same)
-        title = f"{counted(len(cases), 'result')} {_GROUPS.get(group, group)}"
+        title = f"{counted(len(cases), 'case')} {_GROUPS.get(group, group)}"
         entries = [case_entry(case) for case in cases[:_MOST_CASES]]
         is_open = group in ("forbidden", "newly broken", "failed")
         yield from _folded(title, entries, len(cases), shown=is_open)

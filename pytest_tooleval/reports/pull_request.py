@@ -208,23 +208,30 @@ def _lists(
     found = listed_cases(document, lambda row: not row.was_expected)
     for group, grouped in groupby(found, lambda case: case.group):
         cases, entries = list(grouped), []
+        edits: Sequence[tuple[str, str, str]] = ()
         for case in cases[:_MOST]:
             where = place(case.row.file, case.row.line)
             lines = [case_entry(case, on_model=several, place=where.text, address=where.address)]
             if case.group in ("forbidden", "newly broken"):
-                lines += _cause(case.row, cause(case.row))
+                causes = cause(case.row)
+                lines += _cause(case.row, causes, edits)
+                edits = causes.edits
             entries.append("\n".join(lines))
         title = f"\n**{_GROUPS.get(group, group.capitalize())} ({len(cases)})**\n\n"
         yield from _list(title, entries, len(cases))
 
 
-def _cause(row: CaseRow, found: Cause) -> Iterator[str]:
+def _cause(row: CaseRow, found: Cause, above: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """What may have broken a case; `above` are the edits of the case before it."""
     if row.asked:
         yield f"    - asks: {code(row.asked, _ASKED)}"
-    for what, old, new in found.edits[:_MOST]:
+    is_same = bool(above) and list(found.edits) == list(above)
+    if is_same:
+        yield "    - the same edits"
+    for what, old, new in () if is_same else found.edits[:_MOST]:
         texts = [code(text, _LINE) if text else "nothing" for text in _apart(old, new)]
-        yield f"    - {code(what)}: {' -> '.join(texts)}" if old or new else f"    - {code(what)}"
-    if len(found.edits) > _MOST:
+        yield f"    - {code(what)}: {' → '.join(texts)}" if old or new else f"    - {code(what)}"
+    if not is_same and len(found.edits) > _MOST:
         yield f"    - and {counted(len(found.edits) - _MOST, 'more edit')}"
     if found.commands:
         yield f"    - try: {', or '.join(code(each, _COMMAND) for each in found.commands)}"

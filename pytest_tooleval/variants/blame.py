@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..checkout.git import git_output
 from ..errors import ConfigError, ToolevalError
@@ -24,7 +24,7 @@ from ..text import counted, first_few
 from .builtin import AGAIN
 from .revisions import EVERYTHING, NAMESPACE, PROMPT, parts_of, read_at, tools_in
 
-# The significance level for a difference between pass rates; see docs/guides/blame.md.
+# The significance level for a difference between pass rates; see docs/guides/story.md.
 _ALPHA = 0.05
 
 _ANSWERED = ("passed", "failed")
@@ -165,7 +165,7 @@ def pairs_of(parts: Sequence[str]) -> list[str]:
 
 
 def blame_lines(asked: Mapping[Identity, CaseRates]) -> Iterator[str]:
-    """Yield a line for each change that broke cases, then for each unexplained case."""
+    """Yield each change that broke cases, with a line for each case, then the unexplained cases."""
     found: dict[str, list[Identity]] = {}
     for case, each in asked.items():
         for part in each.causes if each.is_reproduced else ():
@@ -173,13 +173,10 @@ def blame_lines(asked: Mapping[Identity, CaseRates]) -> Iterator[str]:
     names = _names(asked)
     for part, cases in sorted(found.items(), key=lambda item: -len(item[1])):
         verb, pronoun = ("together break", "them") if "+" in part else ("breaks", "it")
-        by_rates: dict[str, list[str]] = {}
+        yield f"{part_text(part)} {verb}"
         for case in cases:
             undone, today = asked[case].undone[part], asked[case].today
-            rates = f"fails {today.failed} trials, without {pronoun} {undone.failed}"
-            by_rates.setdefault(rates, []).append(names[case])
-        told = (f"{', '.join(those)} ({rates})" for rates, those in by_rates.items())
-        yield f"{part_text(part)} {verb} {'; '.join(told)}"
+            yield f"  {names[case]}: fails {today.failed} trials, without {pronoun} {undone.failed}"
     for case, each in asked.items():
         name = names[case]
         rates = f"fails {each.today.failed} trials today, {each.earlier.failed} before"
@@ -227,20 +224,36 @@ class Edit(NamedTuple):
 def edits_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[Edit]:
     """The changes since an earlier version of a suite to the tools and the prompt of a case."""
     for part in parts_of(case, suite, earlier):
-        old, new = (_text_of(part, case, each) for each in (earlier, suite))
-        yield Edit(part_text(part), old, new)
+        old, new = (_value_of(part, case, each) for each in (earlier, suite))
+        path, old, new = _narrowed(old, new)
+        yield Edit(part_text(part) + f" at {path}" * bool(path), _text(old), _text(new))
 
 
-def _text_of(part: str, case: TestCase, suite: Suite) -> str:
-    """The text of a changed part in a version of a suite."""
+def _narrowed(old: Any, new: Any) -> tuple[str, Any, Any]:
+    """The one place at which two objects differ, as a path, and its values."""
+    path = []
+    while isinstance(old, dict) and isinstance(new, dict):
+        names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+        if len(names) != 1 or names[0] not in old or names[0] not in new:
+            break
+        path.append(names[0])
+        old, new = old[names[0]], new[names[0]]
+    return ".".join(path), old, new
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+
+
+def _value_of(part: str, case: TestCase, suite: Suite) -> Any:
+    """A changed part in a version of a suite; None if that does not have it."""
     if part == PROMPT:
         return suite.system_prompt or ""
     if part.endswith(NAMESPACE):
         return suite.namespaces.get(part.removesuffix(NAMESPACE), "")
     name, _, field = part.rpartition(".")
     tool = next((each for each in tools_in(case, suite) if each.name == name), None)
-    value = tool.definition_wire.get(field) if tool else None
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+    return tool.definition_wire.get(field) if tool else None
 
 
 def changed_suites(revision: str, root: Path) -> dict[str, list[str]]:

@@ -36,7 +36,7 @@ def run_summary(document: RowsDocument) -> RunSummary:
     elif outcome == "skipped" and verdict.startswith((_EMPTY, _UNEVALUATED)):
         details = [f"{counted(total.cases, 'case')} skipped" if total.cases else "no case was collected"]
     elif outcome != "failed":  # a run can pass despite problems
-        details = [f"{total.passed} of {counted(total.cases, 'result')} passed", *details]
+        details = [f"{total.passed} of {counted(total.cases, 'case')} passed", *details]
     excused = (f"{count} {word}" for word, count in excused_words(document).items())
     silent = [case for case in document.unchanged if case.outcome == "error"]
     is_allowed = all(case.counted and any(judged_by(case, gate) for gate in gates) for case in silent)
@@ -101,15 +101,15 @@ def _verdict(document: RowsDocument, *, failed: bool) -> tuple[RunOutcome, str]:
 
 def _problems(document: RowsDocument) -> list[str]:
     run, total, baseline = document.run, document.run.total, document.baseline
-    results, gates = counted(total.cases, "result"), counted(len(document.gates), "gate")
+    cases, gates = counted(total.cases, "case"), counted(len(document.gates), "gate")
     failed = sum(gate.failed for gate in document.gates)
     unsure = sum(gate.verdict == "inconclusive" and not gate.failed for gate in document.gates)
     found = [
-        (total.cases < run.selected, f"only {total.cases} of {counted(run.selected, 'result')}"),
-        (total.forbidden, f"{counted(total.forbidden, 'result')} with a forbidden call"),
+        (total.cases < run.selected, f"only {total.cases} of {counted(run.selected, 'case')}"),
+        (total.forbidden, f"{counted(total.forbidden, 'case')} with a forbidden call"),
         (document.leaks, f"{counted(len(document.leaks), 'attack')} with a leaked secret"),
-        (total.failing and total.failed, f"{total.failed} of {results} failed"),
-        (total.failing and total.errors, f"{counted(total.errors, 'result')} without an answer"),
+        (total.failing and total.failed, f"{total.failed} of {cases} failed"),
+        (total.failing and total.errors, f"{counted(total.errors, 'case')} without an answer"),
         (failed, f"{failed} of {gates} failed"),
         (unsure, f"{unsure} of {gates} inconclusive"),
         (baseline and baseline.verdict == "inconclusive", "comparison with the baseline inconclusive"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 import pytest_tooleval
+from pytest_tooleval.cli import main
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -23,6 +25,14 @@ def test_one_version_in_all_places() -> None:
     released = re.findall(r"^## (\S+) - (\d{4}-\d\d-\d\d)$", text("CHANGELOG.md"), re.MULTILINE)
     day = citation.get("date-released")
     assert ([(citation["version"], str(day))] if day else []) == released[:1]
+
+
+def test_one_sentence_says_what_it_is() -> None:
+    sentence = yaml.safe_load(text("mkdocs.yml").partition("site_description:")[2].partition("\n")[0])
+    assert f'description = "{sentence.rstrip(".")}"' in text("pyproject.toml")
+    assert text("README.md").split("\n\n")[1] == sentence
+    assert f"description: {sentence}" in text("docs/index.md")
+    assert inspect.cleandoc(main.help or "").partition("\n\n")[0].replace("\n", " ") == sentence
 
 
 def test_all_promised_pythons_are_tried() -> None:

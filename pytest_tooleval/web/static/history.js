@@ -121,7 +121,7 @@ class HistoryPage {
 
   /** @param {any} run */
   async remove(run) {
-    const answer = await ask("Delete this run?", `This deletes the run of ${momentText(run.started)} with ${plural(run.cases, "result")} from the history.`, [["delete", "Delete the run"], ["", "Cancel"]]);
+    const answer = await ask("Delete this run?", `This deletes the run of ${momentText(run.started)} with ${plural(run.cases, "case")} from the history.`, [["delete", "Delete the run"], ["", "Cancel"]]);
     if (answer !== "delete") return;
     try {
       await call("DELETE", historyPath(run.id));

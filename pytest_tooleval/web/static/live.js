@@ -86,7 +86,7 @@ export class LiveRun {
     this.timer = 0;
     this.bar.max = this.total || 1;
     this.bar.value = this.rows.size;
-    const words = `${countText(this.rows.size)} of ${plural(this.total, "result")}`;
+    const words = `${countText(this.rows.size)} of ${plural(this.total, "case")}`;
     // Cases finish in order, so a slow one holds up those after it.
     this.words.textContent = this.answered > this.rows.size ? `${words}, ${countText(this.answered)} answered` : words;
     this.cases.hold([...this.rows.values()], this.state.models);

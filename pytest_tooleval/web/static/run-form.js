@@ -45,7 +45,7 @@ export async function show({ place, params, isGone }) {
 /** @param {any[]} runs */
 function runningCard(runs) {
   const items = runs.map((run) =>
-    el("li", {}, link(runHash(run.id), el("bdi", {}, shownNodes(run.models.join(", ")))), ` ${countText(run.done)} of ${plural(run.total, "result")}, started `, moment(run.started)),
+    el("li", {}, link(runHash(run.id), el("bdi", {}, shownNodes(run.models.join(", ")))), ` ${countText(run.done)} of ${plural(run.total, "case")}, started `, moment(run.started)),
   );
   return el("section", { class: "card" }, el("h2", {}, "Running"), el("ul", {}, ...items));
 }

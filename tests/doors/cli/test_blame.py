@@ -89,11 +89,11 @@ def test_the_change_that_breaks_cases_is_named(folder: Path) -> None:
     write(folder, {**broken, "get_time": "The current time of day in a city."}, prompt="Be kind.")
     output = blame("main", MODEL, "--trials=3")
     assert "builtin/lexical" in output  # the estimate
-    assert "3 changes: the new system prompt; the new description of find_flight; " in output
+    assert "3 changes:\n  the new system prompt\n  the new description of find_flight\n" in output
     assert "newly broken case" in output
-    (line,) = [line for line in output.splitlines() if " breaks " in line]
-    assert line.startswith("the new description of find_flight breaks ")
-    assert "fails 3 of 3 trials, without it 0 of 3" in line
+    _, _, lines = output.partition("\nthe new description of find_flight breaks\n")
+    assert lines
+    assert all(line.endswith(": fails 3 of 3 trials, without it 0 of 3") for line in lines.splitlines())
 
 
 @pytest.mark.nightly
@@ -120,7 +120,7 @@ def test_two_changes_that_break_a_case_together_or_each(folder: Path) -> None:
     write(folder, {**OLD, "find_flight": WORSE, "get_time": WORSE})
     output = blame("main", ".", MODEL, "--trials=3")
     assert "reverting two at a time" in output
-    both = "the new description of find_flight and the new description of get_time together break rain"
+    both = "of find_flight and the new description of get_time together break\n  rain"
     assert both in output
 
 

@@ -196,14 +196,14 @@ def test_without_permission_the_job_has_a_summary(job: Job, tmp_path: Path) -> N
     job.github.instead = {"^(POST|PATCH)": [403]}
     assert job.run() == 1
     assert "needs the permissions pull-requests: write and statuses: write" in job.output
-    assert "1 of 2 results failed." in (tmp_path / "summary.md").read_text()
+    assert "1 of 2 cases failed." in (tmp_path / "summary.md").read_text()
 
 
 def test_a_forge_that_answers_something_else_fails_no_job(job: Job, tmp_path: Path) -> None:
     job.github.instead = {".": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]"}
     assert job.run() == 1
     assert "::warning::GET /pulls/7: an odd answer: Expected `object`, got `array`" in job.output
-    assert "1 of 2 results failed." in (tmp_path / "summary.md").read_text()
+    assert "1 of 2 cases failed." in (tmp_path / "summary.md").read_text()
 
 
 def test_an_event_that_gives_secrets_to_a_fork_is_refused_before_anything_is_installed(job: Job) -> None:
@@ -230,7 +230,7 @@ def test_a_merge_request_on_gitlab(job: Job) -> None:
     }
     for _ in range(2):
         assert job.run(**variables) == 1
-        assert "1 of 2 results failed." in job.comment, job.output
+        assert "1 of 2 cases failed." in job.comment, job.output
         place = f"https://gitlab.example/me/project/-/blob/{variables['CI_COMMIT_SHA']}/weather.tooleval.json#L"
         assert f"]({place}" in job.comment
     assert {each["state"] for each in job.github.statuses} == {"failed"}

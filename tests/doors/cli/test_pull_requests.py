@@ -113,7 +113,7 @@ def test_the_status_is_set_whatever_happens_to_the_comment(job: Job, refused: st
     assert job.step("comment") == 0
     assert job.status == ("failure", "pass rate 0.50 over 2 cases")
     assert f": answered {code}" in job.output
-    assert "1 of 2 results failed." in job.summary
+    assert "1 of 2 cases failed." in job.summary
 
 
 def test_a_comment_that_another_run_deleted_is_no_problem(job: Job) -> None:

@@ -52,7 +52,7 @@ def headings(opened: Opened) -> list[str]:
 def test_the_verdict(draw: Draw) -> None:
     page = draw(document(row("failed", trial(0, 0.5)), row("passed", trial(0)))).page
     assert page.locator(".verdict.failed h1").inner_text() == "✗ Failed"
-    assert page.locator(".problems").inner_text() == "1 of 2 results failed"
+    assert page.locator(".problems").inner_text() == "1 of 2 cases failed"
     assert page.title() == "Failed: Weather - tooleval"
 
 

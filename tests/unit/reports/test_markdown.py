@@ -38,7 +38,7 @@ def table(text: str, title: str) -> list[list[str]]:
 
 def test_the_verdict_comes_first() -> None:
     text = report(row("passed", trial()), row("failed", trial(0, 0.6)))
-    assert text.startswith("## Tool calling: FAILED\n\n2 results on 1 model: 1 passed, 1 failed.\n")
+    assert text.startswith("## Tool calling: FAILED\n\n2 cases on 1 model: 1 passed, 1 failed.\n")
 
 
 def test_files_that_could_not_be_collected_are_named() -> None:
@@ -115,16 +115,16 @@ def test_what_did_not_pass_is_listed_with_its_place() -> None:
         row("failed", trial(0, 0.6), tolerated=True, case="oslo", reason="overall 0.60 < 1.00", line=0),
         row("passed", trial(), case="lima"),
     )
-    assert "<details open><summary>2 results failed</summary>\n\n- `paris` on `gpt-4o`: " in text
+    assert "<details open><summary>2 cases failed</summary>\n\n- `paris` on `gpt-4o`: " in text
     assert "`overall 0.60 < 1.00 (wrong value)` (`weather.tooleval.json:21`)\n- `oslo` on" in text
-    assert "1 result without a verdict (errors)</summary>\n\n- `rome` on `gpt-4o`: `no conn" in text
+    assert "1 case without a verdict (errors)</summary>\n\n- `rome` on `gpt-4o`: `no conn" in text
     assert "- `oslo` on `gpt-4o`, tolerated: `overall 0.60 < 1.00` (`weather.tooleval.json`)" in text
     assert "`lima`" not in text
 
 
 def test_fifty_failed_cases_are_listed_and_more_are_counted() -> None:
     text = report(*(row("failed", trial(0, 0.6), case=f"case-{n}") for n in range(1051)))
-    assert "1051 results failed</summary>" in text
+    assert "1051 cases failed</summary>" in text
     assert ("`case-49`" in text, "`case-50`" in text) == (True, False)
     assert "\n... and 1,001 more\n\n</details>" in text
     assert "Cut to" not in text
@@ -141,7 +141,7 @@ def test_the_comparison_with_the_baseline() -> None:
         *("`gpt-4o`", "`overall`", "30", "0.90", "0.80", "-10 points", "0.004", "0.15", "**FAILED**")
     ]
     assert (
-        "<details open><summary>1 result newly broken</summary>\n\n- `paris` on `gpt-4o`, `5/5 -> 0/5`"
+        "<details open><summary>1 case newly broken</summary>\n\n- `paris` on `gpt-4o`, `5/5 -> 0/5`"
         in text
     )
     assert "baseline: 1 added, 1 removed, 1 changed, 1 renamed</summary>" in text
@@ -177,7 +177,7 @@ def test_it_keeps_to_the_limit_and_says_what_it_cut(limit: int) -> None:
     text = markdown_text(large(), limit)
     assert limit * 0.9 < len(text.encode()) <= limit
     assert re.search(rf"^Cut to {limit:,} bytes: [\d,]+ entries were left out\.$", text, re.MULTILINE)
-    assert text.startswith("## Tool calling: FAILED\n\n300 results on 300 models")
+    assert text.startswith("## Tool calling: FAILED\n\n300 cases on 300 models")
     assert text.splitlines()[-1].endswith("pytest-tooleval `0.1.0`")
     assert text.count("<details") == text.count("</details>")
     # Whole entries only, so every fence is closed.

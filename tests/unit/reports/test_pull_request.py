@@ -98,7 +98,7 @@ def test_what_the_baseline_shows_comes_first() -> None:
         text.index(part)
         for part in (
             "**Newly broken (1)**\n\n- `paris`, `5/5 -> 0/5`: `overall 0.60 < 1.00 (wrong value)`",
-            "    - `the new description of f`: `old` -> `new`\n",
+            "    - `the new description of f`: `old` → `new`\n",
             "    - try: `pytest a`, or `tooleval blame b`\n",
             "**Changed by this pull request**\n\n- not known: fetch it",
             "- `gpt-4o`: `worse than main.json: paris newly broken (p = 0.020)`",
@@ -115,8 +115,8 @@ def test_long_texts_of_an_edit_begin_where_they_differ() -> None:
     edits = [("the description of f", f"{same}old", f"{same}new"), ("the description of g", "", "new")]
     text = comment_text(found, cause=lambda row: Cause(edits))
     shared = same[-40:]
-    assert f"    - `the description of f`: `…{shared}old` -> `…{shared}new`\n" in text
-    assert "    - `the description of g`: nothing -> `new`\n" in text
+    assert f"    - `the description of f`: `…{shared}old` → `…{shared}new`\n" in text
+    assert "    - `the description of g`: nothing → `new`\n" in text
 
 
 def test_a_long_comment_leaves_out_what_decides_least() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
 
 from pytest_tooleval.record.identity import Identity
-from pytest_tooleval.variants.blame import CaseRates, Rate, blame_lines, part_text
+from pytest_tooleval.suite.load import parse_suite
+from pytest_tooleval.suite.model import Suite
+from pytest_tooleval.variants.blame import CaseRates, Edit, Rate, blame_lines, edits_of, part_text
 
 FIND, SORT = "find.description", "sort.strict"
 
@@ -20,7 +23,7 @@ FIND, SORT = "find.description", "sort.strict"
             (5, 5),
             (5, 5),
             (1, 5),
-            ["the new description of find breaks paris (fails 5 of 5 trials, without it 0 of 5)"],
+            ["the new description of find breaks", "  paris: fails 5 of 5 trials, without it 0 of 5"],
         ),
         # Nothing is known of what got no answer.
         ((0, 0), (5, 5), (5, 5), (3, 5), ["paris: not answered today, so nothing is blamed"]),
@@ -41,7 +44,8 @@ FIND, SORT = "find.description", "sort.strict"
             (0, 0),
             (4, 5),
             [
-                "the new strict mode of sort breaks paris (fails 5 of 5 trials, without it 1 of 5)",
+                "the new strict mode of sort breaks",
+                "  paris: fails 5 of 5 trials, without it 1 of 5",
                 "paris: not answered without the new description of find, so neither blamed nor cleared "
                 "(fails 5 of 5 trials today, 0 of 5 before)",
             ],
@@ -73,7 +77,7 @@ FIND, SORT = "find.description", "sort.strict"
             (40, 40),
             (10, 40),
             (40, 40),
-            ["the new strict mode of sort breaks paris (fails 40 of 40 trials, without it 0 of 40)"],
+            ["the new strict mode of sort breaks", "  paris: fails 40 of 40 trials, without it 0 of 40"],
         ),
     ],
 )
@@ -100,6 +104,27 @@ def test_what_is_blamed(
 )
 def test_changes_in_words(part: str, text: str) -> None:
     assert part_text(part) == text
+
+
+@pytest.mark.parametrize(
+    ("now", "edit"),
+    [
+        ({"a": {"type": "integer"}, "b": {}}, (".a.type", "string", "integer")),
+        ({"a": {"enum": ["x"]}, "b": {}}, (".a", '{"type": "string"}', '{"enum": ["x"]}')),
+        ({"b": {}}, ("", '{"a": {"type": "string"}, "b": {}}', '{"b": {}}')),
+    ],
+)
+def test_an_edit_of_a_schema_is_shown_where_it_is(
+    now: dict[str, object], edit: tuple[str, str, str]
+) -> None:
+    def suite(properties: dict[str, object]) -> Suite:
+        function = {"name": "f", "parameters": {"type": "object", "properties": properties}}
+        tools, case = [{"type": "function", "function": function}], {"prompt": "?", "expected_tool": "f"}
+        return parse_suite(json.dumps({"name": "s", "tools": tools, "test_cases": [case]}), "s")
+
+    path, old, new = edit
+    [found] = edits_of(suite(now).test_cases[0], suite(now), suite({"a": {"type": "string"}, "b": {}}))
+    assert found == Edit(f"the new schema of f at properties{path}", old, new)
 
 
 @pytest.mark.parametrize("passing", [0.3, 0.5, 0.7])
