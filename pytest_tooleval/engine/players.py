@@ -97,7 +97,8 @@ class Player:
                 for each in found.all:
                     messages += [] if each.inner else [_said(each), *each.answers]
                 return [*replies, *found.all]
-            if answer.is_paused and len(replies) < _MOST_PAUSES:
+            may_go_on = answer.is_paused and len(replies) < _MOST_PAUSES
+            if may_go_on and not await toolbox.forbids(answer.calls):
                 replies.append(answer)
                 messages.append(_said(answer))
                 continue

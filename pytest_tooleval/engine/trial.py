@@ -125,8 +125,9 @@ async def _play(
         if next_messages is None:
             break
         messages += next_messages
+        toolbox = Toolbox(case, sources, allowed, turn, alterations)
         try:
-            played = await player.play(messages, Toolbox(case, sources, allowed, turn, alterations))
+            played = await player.play(messages, toolbox)
         except NotRecorded as missing:
             if not user.ended:
                 raise
@@ -141,4 +142,7 @@ async def _play(
         last = replies[-1]
         if last.to_answer or last.no_answer is not None or last.unread:
             break  # the turn did not end
+        # The toolbox has not seen what a provider or an agent ran itself. No later error may hide it.
+        if await toolbox.forbids([call for reply in played for call in reply.calls]):
+            break
     return Transcript(prompt, tuple(replies), user=user.played)

@@ -191,7 +191,7 @@ class CaseSession(Observer):
                 return
             found[problem] = None
         if found:
-            raise pytest.UsageError("\n".join(found))
+            raise pytest.UsageError(printable("\n".join(found), keep_newlines=True))
 
     def _send(self, items: Iterable[pytest.Item]) -> None:
         for item in _cases(items):

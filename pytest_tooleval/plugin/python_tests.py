@@ -28,7 +28,7 @@ from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
 from ..run.collected import Collected, leave
 from ..scoring.registry import ScorerRegistry
-from ..secrets import scrub, secret_values
+from ..secrets import harmless, secret_values
 from ..suite.resolved import planned_trials
 from ..text import counted, near, printable
 from .items import CaseFailure, reason_in
@@ -308,8 +308,10 @@ class PythonTests:
         raised = call.excinfo.value if call.excinfo is not None else None
         if case is not None and crash is not None and isinstance(raised, ToolevalError):
             crash.message = str(raised)  # summaries would cut it after its long type
-        if case is not None and case.question is not None and call.when == "call":
-            self._attach(item, case, report, call)
+        if case is not None and case.question is not None:
+            _clean(report)
+            if call.when == "call":
+                self._attach(item, case, report, call)
         if call.when == "teardown" and (case is not None or may_ask(item)):
             self._close(item, case)
         return report
@@ -342,6 +344,8 @@ class PythonTests:
                 return  # the test itself failed, before a later trial asked
             if report.skipped and not hasattr(report, "wasxfail"):
                 result = case.skipped(reason_in(report))
+                if result.called_forbidden:
+                    report.outcome = "failed"  # nothing excuses it
             else:
                 case.ended(raised)
                 result = case.conclude()
@@ -354,7 +358,7 @@ class PythonTests:
                 reason = ": ".join(filter(None, (EXPECTED_FAILURE, report.wasxfail)))
                 result = structs.replace(result, tolerated=True, reason=reason)
         elif report.failed and result.outcome == "passed":
-            result = structs.replace(result, outcome="failed", reason=reason_in(report))
+            result = structs.replace(result, outcome="failed", reason=clean_reason(reason_in(report)))
         if report.failed:
             if call.excinfo is not None and isinstance(raised, CaseFailure):
                 report.longrepr = _told(call.excinfo, result.reason)
@@ -381,18 +385,23 @@ def _told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
     return shown
 
 
-def _scrub(shown: Any) -> None:
-    """Take keys out of a traceback."""
-    values = secret_values()
+def _clean(report: pytest.TestReport) -> None:
+    """Take keys and escape sequences out of a report's traceback, or its reason for a skip."""
+    values, shown = secret_values(), report.longrepr
+    if isinstance(shown, tuple):
+        path, line, reason = shown
+        report.longrepr = path, line, clean_reason(reason)
+    crash = getattr(shown, "reprcrash", None)
+    if crash is not None:
+        crash.message = harmless(crash.message, values)
     for traceback, _, _ in getattr(shown, "chain", ()):
         for entry in traceback.reprentries:
             for part in filter(None, (entry, getattr(entry, "reprlocals", None))):
-                part.lines = [scrub(line, values) for line in part.lines]
+                part.lines = [harmless(line, values) for line in part.lines]
 
 
 def _show(report: pytest.TestReport, result: CaseResult) -> None:
     """Add what happened to the report of a failed test. As of a suite, no answer is an error."""
-    _scrub(report.longrepr)
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and result.reason:
         crash.message = result.reason
@@ -498,7 +507,9 @@ def _ending(case: PythonCase, raised: list[BaseException]) -> Iterator[None]:
         yield
     except (*_PASSING_ON, pytest.skip.Exception, unittest.SkipTest) as error:
         if case.has_asked and not isinstance(error, _PASSING_ON):
-            case.skipped(str(error))
+            result = case.skipped(str(error))
+            if result.called_forbidden:
+                raise CaseFailure(result.reason) from None
         raise
     except BaseException as error:
         if not case.has_asked:

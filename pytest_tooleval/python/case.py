@@ -157,10 +157,21 @@ class PythonCase:
         return self.result
 
     def skipped(self, reason: str) -> CaseResult:
-        """The result of a test that skipped itself after it had asked."""
-        assert self.question is not None
-        blank = self.question.place.blank
-        self.result = structs.replace(blank, outcome="skipped", reason=reason)
+        """The result of a test that skipped itself after it had asked.
+
+        Nothing excuses a forbidden call in a trial that ran.
+        """
+        asked = self.question
+        assert asked is not None
+        self.ended(None)
+        ran = range(self.number + 1)
+        answers, given = (
+            [self._answer(number) for number in ran],
+            [self._given(number) for number in ran],
+        )
+        found = evaluate(asked.place, answers, asked.job.scorers, given=given)
+        blank = structs.replace(asked.place.blank, outcome="skipped", reason=clean_reason(reason))
+        self.result = found if found.called_forbidden else blank
         return self.result
 
     def _answer(self, number: int) -> TrialAnswer:

@@ -48,7 +48,8 @@ class ToolCall(Struct, frozen=True, gc=False):
         """Make a call from what a provider sent: arguments as JSON text, an object, or anything else.
 
         Text that is not a JSON object is the model's mistake and never becomes `{}`. So is a key that
-        appears twice, as parsers differ in which value they take. `Offered.read` decides on empty text.
+        appears twice, as parsers differ in which value they take. `KnownTools.read` decides on empty
+        text.
         """
         if isinstance(arguments, dict):
             if is_nested_deeper(arguments, MAX_DEPTH):

@@ -29,16 +29,22 @@ def evaluate(
     Python test gave to each trial.
     """
     case = place.case
+    scored: list[Scored] = []
     try:
         require_evidence(case, scorers)
-        scored = [
-            Scored(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
-            if isinstance(answer, ModelError)
-            else score_trial(
-                case, answer, scorers=scorers, trial=number, given=given[number] if given else None
-            )
-            for number, answer in enumerate(answers)
-        ]
+        try:
+            for number, answer in enumerate(answers):
+                own = given[number] if given else None
+                scored.append(
+                    Scored(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
+                    if isinstance(answer, ModelError)
+                    else score_trial(case, answer, scorers=scorers, trial=number, given=own)
+                )
+        except ScoringError:
+            # A forbidden call in another trial fails the case, whatever this one cannot say.
+            scored = [each for each in scored if each.result.failure == "forbidden_call"]
+            if not scored:
+                raise
         trials = tuple(each.result for each in scored)
         standard = Standard.of(case)
         outcome, scores, reason = decide(trials, standard)

@@ -42,7 +42,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
         drafts["tool_found"] = score_found(case, scored)
     forbidden = forbidden_in(case, ended) if case.forbids else None
     running = missed_stop(case, transcript)
-    if fatal := running or forbidden:
+    if fatal := forbidden or running:
         drafts["overall"] = Draft(0.0, fatal)
     return made._replace(drafts=drafts, ended=ended, scored=scored, forbidden=forbidden, running=running)
 

@@ -212,16 +212,7 @@ class OwnLoop:
 
     async def _answer(self, asked: _Call) -> None:
         name, text, own, begins, agent, loop, future = asked
-        if len(self.replies) >= self._toolbox.most_calls:
-            self.stopped = True
-            future.set_exception(RunIsOver())
-            return
         self._size += len(text) + len(name)
-        if self._size > MOST_BYTES:
-            future.set_exception(RunIsOver())
-            raise ModelError(
-                f"the calls are larger than {MOST_BYTES // 2**20} MiB in total", kind="bad_response"
-            )
         latency_s = time.perf_counter() - self._since
         id = f"call_{len(self.replies)}"
         function = {"name": name, "arguments": text}
@@ -229,6 +220,15 @@ class OwnLoop:
         message = {"role": "assistant", "content": None, "tool_calls": [wire]}
         # The replies keep any keys until they are compared with the agent's replies.
         call = self._read(asked, id)
+        is_over = len(self.replies) >= self._toolbox.most_calls
+        if (is_over or self._size > MOST_BYTES) and not await self._toolbox.forbids([call]):
+            future.set_exception(RunIsOver())
+            self.stopped = is_over
+            if is_over:
+                return
+            raise ModelError(
+                f"the calls are larger than {MOST_BYTES // 2**20} MiB in total", kind="bad_response"
+            )
         try:
             if own:
                 found = await self._toolbox.check_own(call)

@@ -295,6 +295,44 @@ def test_mistakes_are_told_at_the_line_of_the_test(shop: Project, body: str, mes
     result.stdout.no_fnmatch_line("During handling*")
 
 
+HOSTILE = """
+def says(messages, tools, call_tool):
+    return "\\x1b[31mred\\n::error::x " + os.environ["OPENAI_API_KEY"]
+
+def pays(messages, tools, call_tool):
+    call_tool("refund", {"order": "A1", "amount": 1})
+    return "done"
+
+def test_skip(tooleval):
+    pytest.skip(tooleval("Hi", agent=says).text)
+
+def test_fail(tooleval):
+    pytest.fail(tooleval("Hi", agent=says).text)
+
+@pytest.mark.xfail
+def test_xfail(tooleval):
+    assert False, tooleval("Hi", agent=says).text
+
+def test_forbidden(tooleval):
+    tooleval("Hi", agent=pays, world=Shop, forbidden_calls=["refund"])
+    pytest.skip("later")
+
+@pytest.mark.tooleval(trials=2)
+def test_forbidden_in_trials(tooleval):
+    tooleval("Hi", agent=pays, world=Shop, forbidden_calls=["refund"])
+    pytest.skip("later")
+"""
+
+
+def test_hostile_words_and_skips_hide_nothing(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-" + "Ab1" * 14)
+    result = run(shop, HOSTILE, "--xfail-tb", "-rsx")
+    result.assert_outcomes(failed=3, skipped=1, xfailed=1)
+    shown = result.stdout.str() + (shop.path / "out.json").read_text()
+    assert not [each for each in ("Ab1Ab1", "\x1b[31mred", "\n::error") if each in shown]
+    result.stdout.fnmatch_lines(["forbidden  test_it.py::test_forbidden_in_trials*"])
+
+
 SHOWN = """
 KEY = os.environ["OPENAI_API_KEY"]
 

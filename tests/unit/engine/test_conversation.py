@@ -214,6 +214,28 @@ async def test_what_the_provider_ran_may_be_forbidden() -> None:
     assert (reply.status, reply.answers) == (("ok", "refused"), ())
 
 
+async def test_no_later_error_hides_what_the_provider_ran() -> None:
+    """Neither in the next turn, nor after a pause in the same one."""
+    two = case_of(
+        SEARCH,
+        turns=[{"prompt": each, "expected_tool": None} for each in ("Hi", "Again")],
+        forbidden_calls=["web_search"],
+    )
+    for case, reason in (
+        (two, None),
+        (chain(forbidden_calls=["web_search"]), "pause_turn"),
+    ):
+        answers = [ChatAnswer(says(RAN, content="Found."), reason)]
+
+        async def ask(role: str, request: ChatRequest, answers: list[ChatAnswer] = answers) -> Reply:
+            if not answers:
+                raise ModelError("down", kind="server")
+            return read_reply(answers.pop(), request, cached=False)
+
+        transcript = await held(case, ask)
+        assert score_transcript(case, transcript).failure == "forbidden_call"
+
+
 async def test_a_pause_in_which_the_provider_searches_goes_on() -> None:
     answers = [says(RAN), says(call("book"))]
 

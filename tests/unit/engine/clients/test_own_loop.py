@@ -264,6 +264,14 @@ async def empty_name_then_forbidden(messages, tools, call_tool):
     await call_tool("", {})
     await call_tool("book", {"flight": "OS1"})
 
+async def too_many_then_forbidden(messages, tools, call_tool):
+    for _ in range(6):
+        await call_tool("search", {})
+    await call_tool("book", {})
+
+async def forbidden_and_too_large(messages, tools, call_tool):
+    await call_tool("book", {"a": "x" * (33 << 20)})
+
 async def not_allowed_beside_forbidden(messages, tools, before_tool, **_):
     await asyncio.gather(before_tool("search", {}), before_tool("book", {"flight": "OS1"}))
 
@@ -517,7 +525,15 @@ def test_whatever_an_agent_raises_is_an_error_without_keys(
         run(runner, folder, name)
 
 
-@pytest.mark.parametrize("name", ["empty_name_then_forbidden", "not_allowed_beside_forbidden"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "empty_name_then_forbidden",
+        "not_allowed_beside_forbidden",
+        "too_many_then_forbidden",
+        "forbidden_and_too_large",
+    ],
+)
 def test_no_error_hides_a_forbidden_call(runner: Runner, folder: Path, name: str) -> None:
     transcript = run_own(runner, folder, name, "book", forbidden_calls=["book"])
     result = score_transcript(chain(forbidden_calls=["book"]), transcript)
