@@ -54,6 +54,7 @@ class Words(TypedDict, total=False):
     tool_choice: str | Mapping[str, Any]
     temperature: float
     max_tokens: int
+    response_format: Mapping[str, Any]
     approvals: Mapping[str, Literal["approve", "reject"]]
     expected_stop: Literal[True, "guardrail", "limit"] | Mapping[str, Any]
     user: Mapping[str, Any]

@@ -19,6 +19,7 @@ from .altered import AlteredAnswers
 from .expectations import Expectations, ExpectedCall
 from .fields import Apart, Expects, OnlyFor, SuiteObject
 from .policies import Policies, Policy
+from .response_format import FORM, ResponseFormat
 from .tools import Choice, ProviderTools, Tool, ToolChoice, Tools
 from .types import (
     EXAMPLE_THRESHOLDS,
@@ -143,6 +144,7 @@ class TestCase(Expectations):
         "expected_calls": "calls tool_calls",
         "tags": "markers",
         "mock_responses": "mocks",
+        "response_format": "response_schema output_schema output_format",
     }
     ELSEWHERE: ClassVar[dict[str, str]] = {
         "system_prompt": "a field of the suite; for one case, make prompt a list that begins with "
@@ -208,6 +210,11 @@ class TestCase(Expectations):
     )
     max_tokens: Annotated[Count | None, Apart()] = Field(
         None, description="The most tokens in an answer to this case."
+    )
+    response_format: Annotated[ResponseFormat | None, Apart()] = Field(
+        None,
+        description="The form that the provider is asked to give the answers, as in OpenAI's chat API: "
+        f"{FORM}. A model that cannot take it is an error. To judge the answer, expect $json.",
     )
     thresholds: Annotated[Thresholds | None, Apart()] = Field(
         None,
@@ -400,7 +407,7 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
     variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
     of the same question count as different answers. `altered` says how a variant alters tool answers.
-    `by_test` means that the body of a Python test judges it.
+    `by_test` means that the body of a Python test judges it. `response_format` is the chat API's.
     """
 
     kind: CaseKind
@@ -417,6 +424,7 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     param_scoring: ParamScoring
     thresholds: Mapping[str, float]
     trials: int
+    response_format: Mapping[str, Any] | None = None
     tool_prefix: str = ""
     pass_rule: str = "mean"
     limits: Mapping[str, float] = {}

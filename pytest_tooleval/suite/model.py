@@ -24,6 +24,7 @@ from .case import TestCase
 from .expectations import Forbidden
 from .fields import Expects
 from .policies import Policies
+from .response_format import ResponseFormat
 from .servers import ToolsFrom
 from .tools import ProviderTools, ToolChoice, Tools
 from .types import (
@@ -114,6 +115,9 @@ class Suite(Commented):
         None, description="The sampling temperature of every case; default 0."
     )
     max_tokens: Count | None = Field(None, description="The most tokens in an answer.")
+    response_format: ResponseFormat | None = Field(
+        None, description="The form that the provider is asked to give the answers, as in a case."
+    )
     param_scoring: ParamScoring | None = Field(
         None, description="How plain expected values compare; default: exact."
     )

@@ -113,6 +113,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
     default_choice: ChoiceWord = "required" if awaits_call else "auto"
     tools = tuple(suite.tools if case.tools is None else case.tools)
     turns = turns_of(case, tools)
+    response_format = _first(case.response_format, suite.response_format)
     return ResolvedCase(
         **{name: getattr(case, name) for name in AsWritten.__struct_fields__},
         kind=case.kind,
@@ -133,6 +134,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         tool_choice=over.tool_choice or case.tool_choice or suite_choice(suite, case) or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
+        response_format=response_format.sent if response_format else None,
         param_scoring=param_scoring,
         thresholds=thresholds,
         limits={name: value for name, value in merged.items() if name in LIMITS},
@@ -200,6 +202,8 @@ def suite_choice(suite: Suite, case: TestCase) -> Choice | None:
 def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
     """Return where each parameter that the user has set is set."""
     found: dict[str, str] = {}
+    if case.response_format or suite.response_format:
+        found["response_format"] = "the case" if case.response_format else "the suite"
     of_suite = {
         "tool_choice": suite_choice(suite, case),
         "temperature": suite.temperature,

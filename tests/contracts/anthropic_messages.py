@@ -82,6 +82,7 @@ def answer(body: Document, brain: Brain) -> Document:
     thinking = _thinking(body, model)
     _check_tools(body)
     _check_choice(body, model)
+    _check_form(body)
     messages = _turns(body["messages"])
     _check_order(body, messages, model)
     asked = _asked(body, messages, thinking)
@@ -144,7 +145,7 @@ def _thinking(body: Document, model: Model) -> bool:
     """Whether the model thinks; what cannot be asked for together is refused."""
     config = body.get("thinking") or {}
     kind = config.get("type")
-    if "output_config" in body and not model.adaptive:
+    if "effort" in body.get("output_config", {}) and not model.adaptive:
         raise _error("This model does not support the effort parameter.")
     if kind == "enabled" and not model.budgets:
         raise _error(
@@ -219,6 +220,15 @@ def _check_choice(body: Document, model: Model) -> None:
         raise _error('tool_choice: type "tool" and "any" are not supported for this model.')
     if choice["type"] == "tool" and choice["name"] not in [tool["name"] for tool in body["tools"]]:
         raise _error(f"tool_choice.name: Tool '{choice['name']}' not found in provided tools")
+
+
+def _check_form(body: Document) -> None:
+    form = body.get("output_config", {}).get("format")
+    if form and form["schema"].get("additionalProperties") is not False:
+        raise _error(
+            "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly "
+            "set to false"
+        )
 
 
 @dataclass

@@ -142,6 +142,24 @@ CHECKS = [
 ]
 
 
+SKY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"sky": {"type": "string"}},
+    "required": ["sky"],
+    "additionalProperties": False,
+}
+FORMED = Check(
+    "an answer with a form",
+    {
+        **NOTHING,
+        "tools": [],
+        "expected_text": [{"$json": {"$schema": SKY}}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "sky", "schema": SKY}},
+    },
+    [Said(text='{"sky": "clear"}')],
+)
+
+
 @dataclass(frozen=True)
 class Target:
     """A model as a user names it.
@@ -228,7 +246,7 @@ TRIED = [one for one in TARGETS if one.label in _OFTEN or ALL]
 
 def script() -> dict[str, Sequence[Said]]:
     """What the models say to the contract's questions."""
-    return {check.prompt: check.script for check in CHECKS}
+    return {check.prompt: check.script for check in (*CHECKS, FORMED)}
 
 
 @dataclass(frozen=True)

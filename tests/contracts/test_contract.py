@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -10,11 +11,13 @@ import pytest
 from generated import part
 
 from pytest_tooleval.engine.models.providers import Provider
+from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
-from .contract import CHECKS, TARGETS, TRIED, Check, Contract, Target
+from .contract import CHECKS, FORMED, SKY, TARGETS, TRIED, Check, Contract, Target
 from .server import PLAIN
 from .table import PART, made_from, on_page, page_of
+from .talk import Document
 
 pytestmark = pytest.mark.slow
 
@@ -166,3 +169,48 @@ def test_openrouter_tells_what_it_cost(contract: Contract, api: str | None) -> N
     assert transcript is not None
     assert transcript.replies[0].cost_usd == 0.00042
     assert transcript.replies[0].upstream == "OpenAI"
+
+
+def _form_in(body: Document) -> object:
+    """The schema of the answer in a request of our clients."""
+    chat = body.get("response_format", {}).get("json_schema", {})
+    forms = (
+        chat,
+        body.get("text", {}).get("format", {}),
+        body.get("output_config", {}).get("format", {}),
+    )
+    schema = body.get("generationConfig", {}).get("responseJsonSchema")
+    return next((form["schema"] for form in forms if "schema" in form), schema)
+
+
+@pytest.mark.parametrize("target", TRIED, ids=lambda one: one.label)
+def test_the_form_of_an_answer_is_sent_or_an_error(contract: Contract, target: Target) -> None:
+    problem = contract.ask(target, FORMED).problem
+    (*_, sent) = [one.body for one in contract.standins.exchanges]
+    if ModelSpec("m", model=target.model, api=target.api).needs_litellm:
+        # litellm asks each provider in its own way, for some by a tool.
+        is_refused = problem is not None and "response_format is set by the case" in problem
+        assert is_refused or '"sky"' in json.dumps(sent).replace("\\", "")
+    else:
+        assert problem is None
+        assert _form_in(sent) == SKY
+
+
+@pytest.mark.parametrize(
+    ("model", "form", "message"),
+    [
+        ("anthropic/claude-haiku-4-5", {"type": "json_object"}, "knows no form of the type json_object"),
+        (
+            "anthropic/claude-haiku-4-5",
+            {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}},
+            "'additionalProperties' must be explicitly set to false",
+        ),
+    ],
+)
+def test_a_form_that_a_model_cannot_take_is_an_error(
+    contract: Contract, model: str, form: Document, message: str
+) -> None:
+    check = replace(FORMED, case={**FORMED.case, "response_format": form})
+    with pytest.raises(ModelError, match=message) as raised:
+        contract.result(Target(model), check)
+    assert raised.value.message.endswith("(response_format is set by the case: remove it there)")

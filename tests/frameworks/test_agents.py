@@ -207,6 +207,18 @@ def test_its_own_tools_are_imported_and_run_if_it_is_told_so(library: str) -> No
     assert "rain" in answers[1][0]["content"]
 
 
+def _shaped(*skies: str) -> list[dict[str, Any]]:
+    mocks = {"find_station": "S7", "get_weather": "clear"}
+    return [
+        {
+            "id": sky,
+            "turns": [{"prompt": CHAIN["prompt"], "expected_text": [{"$json": {"sky": sky}}]}],
+            "mock_responses": mocks,
+        }
+        for sky in skies
+    ]
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_an_output_with_a_form_is_the_answer_and_no_call(name: str) -> None:
     skip_without(AGENTS[name][0])
@@ -223,8 +235,14 @@ def test_an_output_with_a_form_is_the_answer_and_no_call(name: str) -> None:
 
     with MockServer(script=fills_in) as server:
         Path("my_agent.py").write_text(module(name, server.base_url, form=True))
-        trials = rows_of("answer", {"name": "S", "tools": TOOLS, "test_cases": [CHAIN]})
-    assert trials["chain"]["outcome"] == "passed"
+        suite = {"name": "S", "tools": TOOLS, "test_cases": [CHAIN, *_shaped("clear", "rain")]}
+        trials = rows_of("answer", suite)
+    assert {id: trial["outcome"] for id, trial in trials.items()} == {
+        "chain": "passed",
+        "clear": "passed",
+        "rain": "failed",
+    }
+    assert trials["rain"]["failure"] == "wrong_text"
     assert calls_of(trials["chain"]) == ["find_station", "get_weather"]
     said = trials["chain"]["transcript"]["replies"][-1]["message"]["content"]
     assert json.loads(said) == {"sky": "clear"}

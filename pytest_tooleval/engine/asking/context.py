@@ -11,6 +11,7 @@ from ...keys import PublicTexts
 from ...record.run import Role
 from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette
+from ..exchange.chat import RESPONSE_FORMAT
 from ..exchange.reply import Read
 from ..models.spec import SAMPLING, ModelSpec
 
@@ -59,7 +60,10 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str,
         sampling["extra_headers"] = {
             name: f"sha256:{found.hexdigest()[:16]}" for name, found in hashes.items()
         }
-    return {name: value for name, value in sampling.items() if name not in spec.omit}
+    sent = {name: value for name, value in sampling.items() if name not in spec.omit}
+    # Never left out: without it, the model would be asked something else.
+    form = None if case is None else case.response_format
+    return sent if form is None else {**sent, RESPONSE_FORMAT: form}
 
 
 def set_by(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, str]:

@@ -34,6 +34,7 @@ from ..tools.schemas import ToolSchemas
 from .breaker import Breaker
 from .context import Context, set_by
 from .fallbacks import Fallbacks
+from .forms import require_form
 
 _OTHERS_TICK_S = 0.05
 _TEXTS = "message finish_reason finish_message served_model upstream system_fingerprint answers".split()
@@ -187,6 +188,7 @@ class ModelGateway:
 
         The slots are kept, because another request in them would be refused, too.
         """
+        require_form(request, self._spec, context.set_by)
         plain, hidden = fitted(request, self._spec)
         plain = structs.replace(plain, tools=with_secrets(plain.tools))
         hidden = {**hidden, **self._schemas.changes(plain.tools)}

@@ -15,7 +15,8 @@ from ...record.calls import ToolCall
 from ...record.endings import PAUSED
 from ...record.transcript import SEARCHES, SYSTEM_ROLES
 from ...record.untrusted import as_mapping, as_text, objects_in
-from ..exchange.chat import BLOCKS, CONTAINER, ChatRequest
+from ..exchange.chat import BLOCKS, CONTAINER, RESPONSE_FORMAT, ChatRequest
+from ..exchange.errors import ParameterRefused
 from ..models.keys import key_from
 from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS, Effort
@@ -93,12 +94,22 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
     if choice:
         body["tool_choice"] = choice
     body |= _thinking(rest.pop("thinking", None), rest.pop("reasoning_effort", None), listed or {})
+    if form := rest.pop(RESPONSE_FORMAT, None):
+        body["output_config"] = {**body.get("output_config", {}), "format": _form(form)}
     budget = body.get("thinking", {}).get("budget_tokens")
     most = budget + _MAX_TOKENS if budget else (listed or {}).get("max_output_tokens", _MAX_TOKENS)
     body["max_tokens"] = rest.pop("max_completion_tokens", rest.pop("max_tokens", most))
     if (stop := rest.pop("stop", None)) is not None:
         body["stop_sequences"] = [stop] if isinstance(stop, str) else stop
     return body | rest
+
+
+def _form(form: Mapping[str, Any]) -> dict[str, Any]:
+    """The form of the answer, to which the API always keeps, so it has no `strict`."""
+    if "json_schema" not in form:
+        message = f"Anthropic's API knows no form of the type {form['type']}; write json_schema"
+        raise ParameterRefused(message, RESPONSE_FORMAT, form)
+    return {"type": "json_schema", "schema": form["json_schema"]["schema"]}
 
 
 def _names(tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:

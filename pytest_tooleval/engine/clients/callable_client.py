@@ -16,7 +16,7 @@ from msgspec import structs
 
 from ...errors import AgentGaveUp, ModelError, error_text, raised_at
 from ...text import near
-from ..exchange.chat import ChatAnswer, ChatRequest
+from ..exchange.chat import RESPONSE_FORMAT, ChatAnswer, ChatRequest
 from ..exchange.tool_answers import AnswersTools
 from ..models.keys import key_from
 from ..models.spec import ModelSpec
@@ -69,6 +69,12 @@ class CallableClient:
         function = await self._loaded()
         offered = {"tool_choice": request.tool_choice, "trial": request.trial, **request.sampling}
         keywords = _accepted(function, offered)
+        if RESPONSE_FORMAT in offered and RESPONSE_FORMAT not in keywords:
+            raise callable_error(
+                f"{self._spec.callable} has no parameter {RESPONSE_FORMAT}, so it would not get that of "
+                "the case; give it one (a library's agent has its own output type), or remove "
+                f"{RESPONSE_FORMAT} from the case or suite"
+            )
         own, doors = _doors(function, request.toolbox)
         self._require_values(function, {*keywords, *doors})
         messages = copy.deepcopy([dict(message) for message in request.messages])

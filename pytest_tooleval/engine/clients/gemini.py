@@ -15,7 +15,7 @@ from typing import Any
 from ...record.calls import ToolCall
 from ...record.transcript import SYSTEM_ROLES, text_of
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..exchange.chat import PARTS, ChatRequest
+from ..exchange.chat import PARTS, RESPONSE_FORMAT, ChatRequest
 from ..exchange.errors import ParameterRefused
 from ..models.keys import key_from
 from ..models.prices import token_count
@@ -79,9 +79,19 @@ def generate_body(chat: Mapping[str, Any], model: str) -> dict[str, Any]:
     config = {_RENAMED[name]: value for name, value in chat.items() if name in _RENAMED}
     if (stop := chat.get("stop")) is not None:
         config["stopSequences"] = [stop] if isinstance(stop, str) else stop
+    config |= _form(chat.get(RESPONSE_FORMAT))
     if thinking := _thinking(chat.get("thinking"), chat.get("reasoning_effort"), model, older):
         config["thinkingConfig"] = thinking
     return {**body, "generationConfig": config} if config else body
+
+
+def _form(form: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The form of the answer; Google's API has neither a name nor `strict`."""
+    if form is None:
+        return {}
+    schema = form.get("json_schema", {}).get("schema")
+    json_schema = {} if schema is None else {"responseJsonSchema": schema}
+    return {"responseMimeType": "application/json", **json_schema}
 
 
 def _calling(choice: str | Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...record.endings import ending_of
 from ...record.untrusted import as_mapping, objects_in
-from ..exchange.chat import ITEMS
+from ..exchange.chat import ITEMS, RESPONSE_FORMAT
 from ..protocols.reading import replied
 from .message_parts import chat_of, without_nulls
 
@@ -48,6 +48,9 @@ def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any
             body["tools"] = _tools(value)
         elif name == "tool_choice":
             body["tool_choice"] = _choice(value)
+        elif name == RESPONSE_FORMAT:
+            form = {"type": value["type"], **value.get("json_schema", {})}
+            body["text"] = {**body.get("text", {}), "format": form}
         elif name in _NESTED:
             outer, inner = _NESTED[name]
             body[outer] = {inner: value, **body.get(outer, {})}

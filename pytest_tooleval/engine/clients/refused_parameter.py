@@ -6,11 +6,19 @@ import functools
 import re
 from collections.abc import Mapping
 
+from ..exchange.chat import RESPONSE_FORMAT
+
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
 
 # A thinking mode excludes forced calls (DeepSeek, Claude). Google and Amazon phrase it differently.
 _NAMES_TOOL_CHOICE = re.compile(
     r"tool[ _-]?choice|thinking[ _-]?mode|forced? (tool|function)|function[ _]?calling[ _]?config",
+    re.IGNORECASE,
+)
+# The names of the form of an answer: OpenAI's two, Anthropic's, Google's and Ollama's.
+_NAMES_FORM = re.compile(
+    r"response[_ ]?(format|schema|json[_ ]?schema|mime[_ ]?type)|text\.format|output_(config\.)?format"
+    r"|json[_ ](schema|object|mode)|structured[_ ]outputs?",
     re.IGNORECASE,
 )
 # Groq's error when the model did not obey, which is the model's failure, not a refusal.
@@ -37,6 +45,8 @@ def refused_parameter(status: int | None, text: str, sent: Mapping[str, object])
     forced = choice in ("required", "none") or isinstance(choice, Mapping)
     if forced and _NAMES_TOOL_CHOICE.search(text) and not _NOT_OBEYED.search(text):
         return "tool_choice"
+    if RESPONSE_FORMAT in sent and _NAMES_FORM.search(text):
+        return RESPONSE_FORMAT
     if "max_tokens" in sent and MAX_COMPLETION_TOKENS in text:
         return "max_tokens"
     if not _REFUSED.search(text) or _ABOUT_TOOLS.search(text):

@@ -16,6 +16,8 @@ from .tool_answers import AnswersTools
 
 # Fields of an assistant's message with parts of the provider's original answer.
 ITEMS, BLOCKS, PARTS = "responses_output", "anthropic_content", "gemini_parts"
+# The parameter with the form of the answer.
+RESPONSE_FORMAT = "response_format"
 # The id of the container in which the model's programs run.
 CONTAINER = "container"
 # What an agent may only know of its whole run.

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ..models.spec import ModelSpec
+from .chat import RESPONSE_FORMAT
 
 
 class ParameterRefused(ModelError):
@@ -20,7 +21,8 @@ class ParameterRefused(ModelError):
     def named(self, place: str, spec: ModelSpec) -> ModelError:
         """The error for a parameter that the user has set in `place`, with ways to fix it."""
         way = "leave it out" if place.startswith("--") else "remove it there"
-        if spec.source and place != spec.source and self.parameter != "tool_choice":
+        is_needed = self.parameter in ("tool_choice", RESPONSE_FORMAT)
+        if spec.source and place != spec.source and not is_needed:
             way += f', or set omit = ["{self.parameter}"] in {spec.source}'
         text = f"{self.message} ({self.parameter} is set by {place}: {way})"
         return ModelError(text, kind="bad_request")

@@ -8,7 +8,18 @@ from ...findings import Finding, Findings, Loc
 from ..case import DEFAULTS, CaseKind, TestCase
 from ..fields import OnlyFor, fields_of, readable
 from ..model import Suite
-from . import cases, chain, conversation, expectations, features, policies, texts, thresholds, tools
+from . import (
+    cases,
+    chain,
+    conversation,
+    expectations,
+    features,
+    policies,
+    response_format,
+    texts,
+    thresholds,
+    tools,
+)
 from .scope import Check, Scope, ScopeTools, case_scopes, tools_of_suite
 
 Metrics = Collection[str] | None
@@ -97,6 +108,7 @@ def _shared_errors(
         thresholds.threshold_errors(holder, at, metrics),
         cases.pass_rule_errors(holder, suite, at),
         cases.now_errors(holder, at),
+        response_format.format_errors(holder, at),
     )
 
 

@@ -65,6 +65,32 @@ def test_refusals_in_providers_own_words(status: int | None, message: str, param
     assert refused_parameter(status, message, SENT) == parameter
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        "Invalid schema for response_format 'sky': 'additionalProperties' is required to be supplied",
+        "Invalid schema for text.format 'sky': In context=(), 'required' is required to be supplied",
+        "This response_format type is unavailable now",
+        "output_config.format.schema: For 'object' type, 'additionalProperties' must be set to false",
+        "output_format: Extra inputs are not permitted",
+        "Function calling with a response mime type: 'application/json' is unsupported",
+        "ollama does not support parameters: ['response_format'], for model=m",
+        "claude-3-haiku does not support structured outputs",
+    ],
+)
+def test_a_refused_form_is_never_left_out(message: str) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "sky", "schema": {}}}
+    request = ChatRequest((), sampling={**SENT, "response_format": form})
+    assert refused_parameter(400, message, request.sampling) == "response_format"
+    assert refused_parameter(400, message, SENT) != "response_format"
+    fallbacks, set_by = Fallbacks(ModelSpec("m", model="openai/m")), {"response_format": "the case"}
+    refusal = ParameterRefused(message, "response_format", form)
+    with pytest.raises(ModelError, match=r"\(response_format is set by the case: remove it there\)$"):
+        fallbacks.learn(refusal, set_by, set())
+    assert fallbacks.apply(request, set_by)[0].sampling["response_format"] == form
+
+
 @pytest.mark.parametrize("status", [401, 403, 408, 429, 500, 503])
 def test_other_failures_are_never_a_refusal(status: int) -> None:
     assert refused_parameter(status, "tool_choice, temperature: not supported", SENT) is None
