@@ -115,7 +115,7 @@ def limits() -> str:
 # A case of each kind with default thresholds of its own.
 _KINDS: dict[str, dict[str, Any]] = {
     "usually": {"prompt": "?", "expected_tool": "t"},
-    "in [chains](../guides/chains.md)": {
+    "in [chains](../guides/conversations.md#chains)": {
         "prompt": "?",
         "multi_turn": True,
         "expected_tool": "t",
@@ -246,7 +246,7 @@ _CODE = re.compile(rf'[\[{{]{_ITEM}*[\]}}]|"[^"]*"|--[\w-]+|\w+_\w+')
 # Where a field is explained.
 _EXPLAINED = {
     "turns": "../guides/conversations.md",
-    "user": "../guides/users.md",
+    "user": "../guides/judges.md#simulated-users",
     "parametrize": "../guides/cases.md#one-case-many-rows",
     "now": "../guides/cases.md#one-case-many-rows",
     "tools": "#tools",
@@ -456,7 +456,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/reference/suite-format.md", "fields of a function"): suite_fields(
         "Function", "strict defer_loading allowed_callers input_examples output_schema"
     ),
-    ("docs/guides/users.md", "fields of a user"): suite_fields("User"),
+    ("docs/guides/judges.md", "fields of a user"): suite_fields("User"),
     ("docs/guides/policies.md", "fields of a policy"): suite_fields(
         "Policy", "tool params only_after never_after after_approval at_most at_least expected_params"
     ),
