@@ -18,8 +18,7 @@ def add_options(parser: pytest.Parser) -> None:
         for option in options:
             group.addoption(f"--tooleval-{option.name}", **_for_argparse(option))
             if not option.only_typed:
-                switch = option.is_flag or option.choices == ("on", "off")
-                type = "args" if option.many else "bool" if switch else "string"
+                type = "args" if option.many else "bool" if option.is_flag else "string"
                 help = f"default of --tooleval-{option.name}"
                 parser.addini(_PREFIX + option.key, help, type=type, default=None)  # type: ignore[arg-type]
 
