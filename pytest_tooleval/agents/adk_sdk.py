@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import messages as chat
-from .messages import Message, Model, Tool, ToolDesk
+from .messages import AgentTool, Message, Model, ToolDesk
 
 _APP, _USER = "tooleval", "user"
 # Agents whose tools run elsewhere, and ADK's tools that only steer the run.
@@ -180,7 +180,7 @@ async def tools_of(agent: Any) -> list[Message]:
     ]
 
 
-def _replaced(agent: Any, tools: Sequence[Tool], desk: ToolDesk) -> list[Any]:
+def _replaced(agent: Any, tools: Sequence[AgentTool], desk: ToolDesk) -> list[Any]:
     """The suite's tools. Each is confirmed like the agent's tool of the same name."""
     from google.adk.tools import BaseTool
     from google.genai import types
@@ -188,7 +188,7 @@ def _replaced(agent: Any, tools: Sequence[Tool], desk: ToolDesk) -> list[Any]:
     own = {tool.name: tool for tool in agent.tools if isinstance(tool, BaseTool)}
 
     class Replaced(BaseTool):  # type: ignore[misc]  # the library may not be installed
-        def __init__(self, tool: Tool) -> None:
+        def __init__(self, tool: AgentTool) -> None:
             super().__init__(name=tool.name, description=tool.description)
             self._parameters = tool.parameters
 

@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import StopKind
 from ..record.status import StatusWord
 from . import messages as chat
-from .messages import Message, Model, Tool, ToolDesk
+from .messages import AgentTool, Message, Model, ToolDesk
 
 _SERVER = "suite"
 # Claude Code's tools that only steer the run.
@@ -191,7 +191,7 @@ def _parts(name: str) -> tuple[str, str]:
 def _servers(desk: ToolDesk) -> Message:
     import claude_agent_sdk as sdk
 
-    def bound(tool: Tool) -> Any:
+    def bound(tool: AgentTool) -> Any:
         async def invoke(arguments: Message) -> Message:
             answer: str = await desk.ask(tool.name, arguments)
             return {"content": [{"type": "text", "text": answer}]}

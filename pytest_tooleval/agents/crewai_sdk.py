@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import AgentGaveUp
 from . import messages as chat
-from .messages import Message, Model, Tool, ToolDesk
+from .messages import AgentTool, Message, Model, ToolDesk
 
 # More than any run makes, see `_set_in_order`.
 _MOST_USES = 1000
@@ -222,7 +222,7 @@ async def tools_of(agent: Any) -> list[Message]:
     return [tool["function"] for tool in tools]
 
 
-def _bound(tool: Tool, calls: _Calls) -> Any:
+def _bound(tool: AgentTool, calls: _Calls) -> Any:
     from crewai.tools import BaseTool
     from pydantic import BaseModel
 

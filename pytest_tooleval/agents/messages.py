@@ -20,7 +20,7 @@ _SYSTEM_ROLES = ("system", "developer")
 
 
 @dataclass(frozen=True)
-class Tool:
+class AgentTool:
     """A tool of the suite."""
 
     name: str
@@ -46,7 +46,7 @@ class ToolDesk:
 
     def __init__(
         self,
-        tools: list[Tool] | None,
+        tools: list[AgentTool] | None,
         ask: Ask,
         approvals: Mapping[str, str],
         most_calls: int,
@@ -228,10 +228,10 @@ def as_model(run: Run, run_tools: bool) -> Model:
     return with_own_tools if run_tools else with_suite_tools
 
 
-def _tool(tool: Message) -> Tool:
+def _tool(tool: Message) -> AgentTool:
     function = tool["function"]
     parameters = function.get("parameters") or {"type": "object", "properties": {}}
-    return Tool(
+    return AgentTool(
         function["name"], function.get("description") or "", parameters, bool(function.get("strict"))
     )
 

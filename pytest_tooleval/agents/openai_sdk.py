@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import messages as chat
-from .messages import Endings, Message, Model, Tool, ToolDesk
+from .messages import AgentTool, Endings, Message, Model, ToolDesk
 
 
 def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
@@ -207,7 +207,7 @@ async def tools_of(agent: Any) -> list[Message]:
     ]
 
 
-def _replaced(agent: Any, tools: Iterable[Tool], desk: ToolDesk) -> list[Any]:
+def _replaced(agent: Any, tools: Iterable[AgentTool], desk: ToolDesk) -> list[Any]:
     """The suite's tools, each with the guards of the agent's tool of the same name."""
     from agents import FunctionTool
 

@@ -32,7 +32,7 @@ from ..suite.resolved import accepts, find_tool, is_expected
 from ..suite.tools import Tool
 from ..suite.types import EndedCall, ExpectedText
 from ..text import json_text
-from .results import Call
+from .results import MutantCall
 
 Params = Mapping[str, Any]
 
@@ -163,9 +163,9 @@ def _has_params(case: ResolvedCase, ended: EndedCall, call: ToolCall) -> bool:
     return params_match(ended.params, call.arguments or {}, case.param_scoring)
 
 
-def calls_of(turns: Iterable[AnsweredTurn]) -> tuple[Call, ...]:
+def calls_of(turns: Iterable[AnsweredTurn]) -> tuple[MutantCall, ...]:
     return tuple(
-        Call(call.name, call.arguments or {})
+        MutantCall(call.name, call.arguments or {})
         for turn in turns
         for calls in turn.replies
         for call in calls
@@ -209,7 +209,7 @@ def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
     return f"{called} fails: {trial.failure}"
 
 
-def shown_call(call: ToolCall | Call) -> str:
+def shown_call(call: ToolCall | MutantCall) -> str:
     """Return a call as text, such as `get_weather(city="Rome")`."""
     given = (f"{name}={json_text(value, 60)}" for name, value in (call.arguments or {}).items())
     return f"{call.name}({', '.join(given)})"

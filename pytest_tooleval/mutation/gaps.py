@@ -18,7 +18,7 @@ from ..record.thresholds import misses
 from ..suite.case import ResolvedCase
 from ..suite.made_cases import expected_value
 from .answers import RightTurn, offered, schema_of
-from .results import Call, Gap, Kind, Survivor
+from .results import Gap, Kind, MutantCall, Survivor
 
 ABSENT = {"$absent": True}
 FILL_IN = "..."  # a value that only the suite's author knows; shown without quotes
@@ -32,7 +32,9 @@ class PassReason(NamedTuple):
     to: str
 
 
-def survivors_of(passing: Sequence[tuple[Kind, tuple[Call, ...], PassReason]]) -> tuple[Survivor, ...]:
+def survivors_of(
+    passing: Sequence[tuple[Kind, tuple[MutantCall, ...], PassReason]],
+) -> tuple[Survivor, ...]:
     """Return the wrong answers that pass, each with the lines to add."""
     return tuple(
         Survivor(kind, calls, found.gap, _line(found.add), found.to) for kind, calls, found in passing

@@ -65,7 +65,7 @@ GAPS: Mapping[Gap, str] = {
 }
 
 
-class Call(Struct, frozen=True):
+class MutantCall(Struct, frozen=True):
     """A call in an answer."""
 
     name: str
@@ -76,7 +76,7 @@ class Survivor(Struct, frozen=True):
     """A wrong answer that passes."""
 
     kind: Annotated[Kind, Meta(description="How the right answer was broken.")]
-    calls: Annotated[tuple[Call, ...], Meta(description="The wrong answer: all its calls.")]
+    calls: Annotated[tuple[MutantCall, ...], Meta(description="The wrong answer: all its calls.")]
     gap: Annotated[Gap, Meta(description="What lets it pass.")]
     add: Annotated[
         str,
@@ -91,7 +91,7 @@ class CaseMutation(Struct, frozen=True, kw_only=True):
     id: Annotated[str, Meta(description="The id of the case.")]
     line: Annotated[int, Meta(description="Its line in the file.")]
     calls: Annotated[
-        tuple[Call, ...] | None, Meta(description="The right answer; null if none is known.")
+        tuple[MutantCall, ...] | None, Meta(description="The right answer; null if none is known.")
     ]
     unknown: Annotated[str, Meta(description="Why no right answer is known, or empty.")] = ""
     mutants: Annotated[int, Meta(description="Wrong answers.")] = 0

@@ -10,7 +10,7 @@ from ..errors import Problem
 from ..suite.model import Suite
 from ..text import ELLIPSIS, counted
 from .answers import shown_call
-from .results import Call, CaseMutation, SuiteMutation
+from .results import CaseMutation, MutantCall, SuiteMutation
 
 
 class Gap(NamedTuple):
@@ -49,7 +49,7 @@ def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
             yield Problem(found.file, case.line, 1, field, message)
 
 
-def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
+def _shown_answer(calls: Sequence[MutantCall], right: Sequence[MutantCall]) -> str:
     """Return the calls as text, with an ellipsis for those that the right answer begins or ends with."""
     if calls == right:
         return ""
@@ -61,7 +61,7 @@ def _shown_answer(calls: Sequence[Call], right: Sequence[Call]) -> str:
     return ", ".join([ELLIPSIS] * (first > 0) + shown + [ELLIPSIS] * (last > 0))
 
 
-def _same(calls: Sequence[Call], right: Sequence[Call]) -> int:
+def _same(calls: Sequence[MutantCall], right: Sequence[MutantCall]) -> int:
     """Return how many calls at the beginning are the same."""
     same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(calls, right, strict=False))
     return sum(1 for _ in same)

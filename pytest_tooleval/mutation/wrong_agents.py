@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from ..record.transcript import Transcript
 from ..text import json_text
 from .changes import changes, near_text
-from .results import Call
+from .results import MutantCall
 
 MOST = 24  # for each test
 # Variables for the process that tries them: the file of the agents by node id, and that of what came of
@@ -24,7 +24,7 @@ WrongKind = Literal["recorded", "idle", "claims", "lies", "left_out", "argument"
 class AgentTurn(Struct, frozen=True):
     """What an agent does when it is spoken to: calls, then a text."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[MutantCall, ...]
     text: str
 
 
@@ -52,7 +52,7 @@ def turns_of(transcript: Transcript) -> tuple[AgentTurn, ...]:
             continue
         if not turns or reply.prompt:
             turns.append(AgentTurn((), ""))
-        calls = (Call(call.name, dict(call.arguments or {})) for call in reply.calls)
+        calls = (MutantCall(call.name, dict(call.arguments or {})) for call in reply.calls)
         turns[-1] = AgentTurn((*turns[-1].calls, *calls), reply.text or turns[-1].text)
     return tuple(turns)
 
@@ -88,8 +88,8 @@ def _wrong(turns: Sequence[AgentTurn]) -> Iterator[WrongAgent]:
 
 
 def _wrong_calls(
-    made: tuple[Call, ...], every: Sequence[Call]
-) -> Iterator[tuple[WrongKind, str, tuple[Call, ...]]]:
+    made: tuple[MutantCall, ...], every: Sequence[MutantCall]
+) -> Iterator[tuple[WrongKind, str, tuple[MutantCall, ...]]]:
     """Break the calls of a turn, one at a time; `every` are those of all turns."""
     for index, call in enumerate(made):
         before, after = made[:index], made[index + 1 :]
@@ -98,14 +98,14 @@ def _wrong_calls(
         for name, value in call.arguments.items():
             other = _other(value, name, every)
             what = f"{call.name}: {name} {json_text(other, 40)} instead of {json_text(value, 40)}"
-            changed = Call(call.name, {**call.arguments, name: other})
+            changed = MutantCall(call.name, {**call.arguments, name: other})
             yield "argument", what, (*before, changed, *after)
         if after and after[0] != call:
             what = f"makes {after[0].name} before {call.name}"
             yield "order", what, (*before, after[0], call, *after[1:])
 
 
-def _other(value: Any, name: str, calls: Sequence[Call]) -> Any:
+def _other(value: Any, name: str, calls: Sequence[MutantCall]) -> Any:
     """Another value for an argument: one of the same argument, a neighbour, or any."""
     used = (call.arguments[name] for call in calls if name in call.arguments)
     found = next((each for each in used if each != value and type(each) is type(value)), None)

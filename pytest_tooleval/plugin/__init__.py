@@ -228,7 +228,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     run.take_cases(left(process, number))
     # Other hosts have their own keys.
     is_here = node.gateway.spec.popen
-    if is_here and len(ids) == sum(not each.dies.is_python for each in run.collected.values()):
+    if is_here and len(ids) == sum(not each.if_crashed.is_python for each in run.collected.values()):
         problem = missing_keys(settings_of(node.config))
         if problem:
             raise pytest.UsageError(problem)

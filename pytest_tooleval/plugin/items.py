@@ -16,7 +16,7 @@ from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome
 from ..reports.junit import PROPERTY, properties, seconds_of
 from ..reports.text import render_case, render_transcript
 from ..run.case_queue import CaseQueue
-from ..run.collected import Collected
+from ..run.collected import SelectedCase
 from ..run.task import Task
 from ..suite.case import ResolvedCase
 from ..text import printable
@@ -96,7 +96,7 @@ class CaseItem(pytest.Item):
         return self.task.job.model.label
 
     @property
-    def collected(self) -> Collected:
+    def collected(self) -> SelectedCase:
         """What the controller of xdist knows of the case."""
         dies = structs.replace(
             self.task.place.blank,
@@ -105,7 +105,7 @@ class CaseItem(pytest.Item):
             reason=_CRASHED,
             tolerated=bool(self.case.arm.variant),
         )
-        return Collected(dies, 0 if is_skipped(self) else self.case.trials)
+        return SelectedCase(dies, 0 if is_skipped(self) else self.case.trials)
 
     def runtest(self) -> None:
         # Judges the result of `setup`. No docstring: Allure would use it as each case's description.

@@ -17,8 +17,8 @@ from typing_extensions import Unpack
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ModelError, ToolevalError
 from ..python.case import PythonCase, clean_reason
-from ..python.question import Prompt, Question, Setting, Words
-from ..python.run import Run, Wait
+from ..python.question import Prompt, PythonSetting, Question, Words
+from ..python.run import AgentRun, Wait
 from ..python.test import Sources, Test
 from ..record.encoding import to_json
 from ..record.results import EXPECTED_FAILURE, CaseResult
@@ -26,7 +26,7 @@ from ..reports.junit import properties
 from ..reports.text import render_transcript
 from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
-from ..run.collected import Collected, leave
+from ..run.collected import SelectedCase, leave
 from ..scoring.registry import ScorerRegistry
 from ..secrets import harmless, secret_values
 from ..suite.resolved import planned_trials
@@ -39,7 +39,7 @@ from .verdicts import excused
 
 MODEL_FIXTURE = "tooleval_model"
 # What makes the cases of a run in which nothing is asked, as `tooleval mutate` starts it.
-MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, Setting, Asker, Wait], PythonCase]]()
+MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, PythonSetting, Asker, Wait], PythonCase]]()
 _case_key = pytest.StashKey[PythonCase]()
 _runs_key = pytest.StashKey[int]()
 _fixtures_key = pytest.StashKey[dict[str, Any]]()
@@ -79,7 +79,7 @@ class Tooleval:
     def __init__(self, case: PythonCase) -> None:
         self._case = case
 
-    def __call__(self, prompt: Prompt, **words: Unpack[Words]) -> Run:
+    def __call__(self, prompt: Prompt, **words: Unpack[Words]) -> AgentRun:
         """Ask, and return what the agent did. The guide to tests in Python lists the keywords.
 
         `agent` is an agent of a library or a function; without it, the run's model is asked. `world`
@@ -88,7 +88,7 @@ class Tooleval:
         __tracebackhide__ = True
         return self._case.ask(prompt, words)
 
-    async def arun(self, prompt: Prompt, **words: Unpack[Words]) -> Run:
+    async def arun(self, prompt: Prompt, **words: Unpack[Words]) -> AgentRun:
         """Like a call, for async tests. With `loop="test"`, the agent runs on the test's event loop."""
         __tracebackhide__ = True
         return await self._case.arun(prompt, words)
@@ -135,7 +135,7 @@ class PythonTests:
             raise ConfigError("a method of unittest.TestCase runs once, so it cannot have trials")
         registry = ScorerRegistry()
         item.ihook.pytest_tooleval_register_scorers(register=registry.register)
-        setting = Setting(
+        setting = PythonSetting(
             self._test(item),
             asking,
             mark.trials,
@@ -174,7 +174,7 @@ class PythonTests:
             return None
         return self._run.asker.problem_of(next(spec for spec in asking.models if spec.label == label))
 
-    def collected(self, item: pytest.Item) -> Collected:
+    def collected(self, item: pytest.Item) -> SelectedCase:
         """What the controller of xdist knows of a test, until it asks."""
         test = self._test(item)
         row = CaseResult(
@@ -369,9 +369,9 @@ class PythonTests:
         report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
 
 
-def _if_it_dies(row: CaseResult) -> Collected:
+def _if_it_dies(row: CaseResult) -> SelectedCase:
     reason = "the worker process died while it ran this test"
-    return Collected(structs.replace(row, outcome="error", reason=reason))
+    return SelectedCase(structs.replace(row, outcome="error", reason=reason))
 
 
 def _file_of(item: pytest.Item) -> str:

@@ -96,9 +96,9 @@ class Calls(list[Call]):
     """The calls of a run, in their order: a list, so `==`, `in`, `count()` and slices are Python's."""
 
     @property
-    def unordered(self) -> Unordered:
+    def unordered(self) -> UnorderedCalls:
         """The calls in any order, to compare with a list."""
-        return Unordered(self)
+        return UnorderedCalls(self)
 
     def __contains__(self, call: object) -> bool:
         __tracebackhide__ = True
@@ -149,14 +149,14 @@ def _require_no_text(call: object) -> None:
         raise TypeError(f"a call never equals a text; write call({call!r}, ...), or compare its name")
 
 
-class Unordered:
+class UnorderedCalls:
     """Calls that equal a list if each one has its own equal in it."""
 
     def __init__(self, calls: Iterable[Call]) -> None:
         self.calls = [*calls]
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Unordered):
+        if isinstance(other, UnorderedCalls):
             other = other.calls
         if not isinstance(other, list):
             return NotImplemented

@@ -15,8 +15,8 @@ from ..run.asker import Asker, Talk
 from ..run.scored import evaluate
 from ..secrets import scrub, secret_values
 from ..text import printable, shorten
-from .question import Prompt, Question, Setting, Words, agent_of, question
-from .run import Run, Wait, error_of
+from .question import Prompt, PythonSetting, Question, Words, agent_of, question
+from .run import AgentRun, Wait, error_of
 
 _LONGEST = 300
 
@@ -27,7 +27,7 @@ class PythonCase:
     Where every body gets the same agent, the first one asks all trials at once.
     """
 
-    def __init__(self, setting: Setting, asker: Asker, wait: Wait, *, fresh: bool) -> None:
+    def __init__(self, setting: PythonSetting, asker: Asker, wait: Wait, *, fresh: bool) -> None:
         self.question: Question | None = None
         self.result: CaseResult | None = None
         # The number of the running body, from 0.
@@ -39,7 +39,7 @@ class PythonCase:
         self._wait = wait
         self._fresh = fresh
         self._talks: dict[int, Talk] = {}
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, AgentRun] = {}
         self._errors: dict[int, ModelError] = {}
         self._wrong: dict[int, str] = {}
 
@@ -52,7 +52,7 @@ class PythonCase:
         """Whether the running body has asked."""
         return self.number in self._runs or self.number in self._errors
 
-    def ask(self, prompt: Prompt, words: Words) -> Run:
+    def ask(self, prompt: Prompt, words: Words) -> AgentRun:
         """Ask, and wait for the agent's turn. Raises ConfigError, or ModelError without an answer."""
         __tracebackhide__ = True
         if words.get("loop") is not None:
@@ -66,7 +66,7 @@ class PythonCase:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
         return self._heard(self._wait(talk.dialogue.turn))
 
-    async def arun(self, prompt: Prompt, words: Words) -> Run:
+    async def arun(self, prompt: Prompt, words: Words) -> AgentRun:
         """Like `ask`, for async tests."""
         __tracebackhide__ = True
         is_tests = words.get("loop") == "test"
@@ -118,10 +118,10 @@ class PythonCase:
         self._runs[number] = self._run_of(found, talk)
         return talk
 
-    def _run_of(self, found: Question, talk: Talk) -> Run:
-        return Run(found, talk, self._asker, self._wait)
+    def _run_of(self, found: Question, talk: Talk) -> AgentRun:
+        return AgentRun(found, talk, self._asker, self._wait)
 
-    def _heard(self, found: object) -> Run:
+    def _heard(self, found: object) -> AgentRun:
         __tracebackhide__ = True
         error = found if isinstance(found, ModelError) else error_of(self._talks[self.number])
         if error is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from .calls import Call, Calls, Unordered, paired
+from .calls import Call, Calls, UnorderedCalls, paired
 from .like import Like
 
 _LABEL = "made:     "
@@ -26,8 +26,10 @@ def _equality(left: object, right: object) -> list[str] | None:
             return [f"{left!r} == {right!r}", matcher.why_not(value)]
     if isinstance(left, Call) and isinstance(right, Call):
         left, right = [left], [right]
-    unordered = isinstance(left, Unordered) or isinstance(right, Unordered)
-    sides: list[Any] = [each.calls if isinstance(each, Unordered) else each for each in (left, right)]
+    unordered = isinstance(left, UnorderedCalls) or isinstance(right, UnorderedCalls)
+    sides: list[Any] = [
+        each.calls if isinstance(each, UnorderedCalls) else each for each in (left, right)
+    ]
     if not all(_are_calls(each) for each in sides) or not any(sides):
         return None
     is_turned = _were_made(sides[1]) and not _were_made(sides[0])

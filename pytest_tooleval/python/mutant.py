@@ -18,8 +18,8 @@ from ..run.asker import Asker, Talk
 from ..text import canonical
 from ..worlds.plain import state_of
 from .case import PythonCase
-from .question import Question, Setting
-from .run import Run, Wait
+from .question import PythonSetting, Question
+from .run import AgentRun, Wait
 
 
 class MutantCase(PythonCase):
@@ -28,7 +28,7 @@ class MutantCase(PythonCase):
     `tried` is what came of it, once the test has ended.
     """
 
-    def __init__(self, setting: Setting, asker: Asker, wait: Wait, agent: WrongAgent) -> None:
+    def __init__(self, setting: PythonSetting, asker: Asker, wait: Wait, agent: WrongAgent) -> None:
         self.tried: Tried | None = None
         self._turns = agent.turns
         own = dataclasses.replace(
@@ -47,7 +47,7 @@ class MutantCase(PythonCase):
         job = dataclasses.replace(found.job, model=model, cassette=None, judge=None)
         return super()._begin(found._replace(job=job))
 
-    def _run_of(self, found: Question, talk: Talk) -> Run:
+    def _run_of(self, found: Question, talk: Talk) -> AgentRun:
         return _JudgedRun(found, talk, self._asker, self._wait)
 
     def conclude(self) -> CaseResult:
@@ -70,7 +70,7 @@ class MutantCase(PythonCase):
             return None
 
 
-class _JudgedRun(Run):
+class _JudgedRun(AgentRun):
     """A run whose judge finds every rubric met, as only a model could tell."""
 
     def _judging(self, rubric: str) -> concurrent.futures.Future[Judged]:

@@ -72,7 +72,7 @@ _HIDDEN = ("test_cases[0].", "turns[0].")
 
 
 @dataclass(frozen=True)
-class Setting:
+class PythonSetting:
     """What all questions of a test have in common.
 
     `plain_model` is the run's model for a test without an agent; it may end the test. `asks` is called
@@ -126,7 +126,7 @@ def agent_of(words: Words, test: Test) -> AgentOfTest | None:
 def question(
     prompt: Prompt,
     words: Words,
-    setting: Setting,
+    setting: PythonSetting,
     agent: AgentOfTest | None,
     own_tools: Sequence[Mapping[str, Any]] | None,
     loop: asyncio.AbstractEventLoop | None = None,
@@ -172,7 +172,9 @@ class _Offered(NamedTuple):
     run_tools: bool
 
 
-def _offered(words: Words, setting: Setting, own_tools: Sequence[Mapping[str, Any]] | None) -> _Offered:
+def _offered(
+    words: Words, setting: PythonSetting, own_tools: Sequence[Mapping[str, Any]] | None
+) -> _Offered:
     world, given = words.get("world"), words.get("tools")
     spec = None if world is None else world_of(world, setting.most, setting.test)
     tools = own_tools if given is None else described(given)
@@ -190,7 +192,7 @@ def _offered(words: Words, setting: Setting, own_tools: Sequence[Mapping[str, An
     return _Offered(tools or (), spec, own_tools is not None and spec is None and may_run)
 
 
-def _job(case: ResolvedCase, model: ModelSpec, setting: Setting) -> Job:
+def _job(case: ResolvedCase, model: ModelSpec, setting: PythonSetting) -> Job:
     asking = setting.asking
     user = user_of(case.user, asking.user, setting.user_tables)
     return Job(
@@ -233,7 +235,7 @@ def _spec(
 
 
 def _data(
-    prompt: Prompt, words: Words, setting: Setting, tools: Sequence[Mapping[str, Any]]
+    prompt: Prompt, words: Words, setting: PythonSetting, tools: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The question as a suite has it."""
     written = {name: _written(value) for name, value in words.items() if name not in _OWN}

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 Wait = Callable[["concurrent.futures.Future[Any]"], Any]
 
 
-class Usage(NamedTuple):
+class RunUsage(NamedTuple):
     """The tokens of a run; None: unknown."""
 
     prompt_tokens: int | None
@@ -32,7 +32,7 @@ class Usage(NamedTuple):
     reasoning_tokens: int | None
 
 
-class Verdict:
+class Judgement:
     """A judge's verdict, which is true if the rubric is met."""
 
     def __init__(self, judged: Judged) -> None:
@@ -46,7 +46,7 @@ class Verdict:
         return f"<{'met' if self.passed else 'not met'}: {self.reason}>"
 
 
-class Run:
+class AgentRun:
     """What the agent did, up to now. `reply` continues the conversation."""
 
     def __init__(self, asked: Question, talk: Talk, asker: Asker, wait: Wait) -> None:
@@ -106,10 +106,10 @@ class Run:
         return self._measures.latency_s
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> RunUsage:
         """The tokens."""
         found = self._measures
-        return Usage(found.prompt_tokens, found.completion_tokens, found.reasoning_tokens)
+        return RunUsage(found.prompt_tokens, found.completion_tokens, found.reasoning_tokens)
 
     @property
     def world(self) -> Any:
@@ -169,7 +169,7 @@ class Run:
             raise ConfigError(f"score: expected a number from 0 to 1, got {value!r}")
         self.scores[metric] = Score(number, why)
 
-    def judge(self, rubric: str) -> Verdict:
+    def judge(self, rubric: str) -> Judgement:
         """Ask the judge whether the conversation meets a rubric: `assert run.judge("is polite")`.
 
         In an async test, await `ajudge`.
@@ -177,7 +177,7 @@ class Run:
         __tracebackhide__ = True
         return self._verdict(self._wait(self._judging(rubric)))
 
-    async def ajudge(self, rubric: str) -> Verdict:
+    async def ajudge(self, rubric: str) -> Judgement:
         """Like `judge`, for async tests."""
         __tracebackhide__ = True
         try:
@@ -193,12 +193,12 @@ class Run:
         except ModelError as error:
             self._fail(error)
 
-    def _verdict(self, found: Judged | ModelError) -> Verdict:
+    def _verdict(self, found: Judged | ModelError) -> Judgement:
         __tracebackhide__ = True
         if isinstance(found, ModelError):
             self._fail(found)
         self.judged.append(found)
-        return Verdict(found)
+        return Judgement(found)
 
     def _result(self, future: concurrent.futures.Future[_T]) -> _T:
         __tracebackhide__ = True

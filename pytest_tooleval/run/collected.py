@@ -16,25 +16,25 @@ from ..record.results import CaseResult
 from .process import Process
 
 
-class Collected(Struct, frozen=True):
+class SelectedCase(Struct, frozen=True):
     """A selected case: its result if its worker dies while it runs, and the number of planned trials.
 
     That is 0 if the case is skipped, and for a Python test, which may ask nothing.
     """
 
-    dies: CaseResult
+    if_crashed: CaseResult
     trials: int = 0
 
 
-_DECODER = msgspec.json.Decoder(Collected)
+_DECODER = msgspec.json.Decoder(SelectedCase)
 
 
-def selected_in(cases: Iterable[Collected]) -> int:
+def selected_in(cases: Iterable[SelectedCase]) -> int:
     """The number of cases of suites, without variants."""
-    return sum(not (each.dies.is_python or each.dies.variant) for each in cases)
+    return sum(not (each.if_crashed.is_python or each.if_crashed.variant) for each in cases)
 
 
-def leave(process: Process, by: object, cases: Iterable[Collected]) -> None:
+def leave(process: Process, by: object, cases: Iterable[SelectedCase]) -> None:
     """Leave cases for the controller, unless that is on another machine."""
     file = process.cases_of(by) if process.is_worker and not process.is_remote else None
     if file is not None:
@@ -43,8 +43,8 @@ def leave(process: Process, by: object, cases: Iterable[Collected]) -> None:
         appender.close()
 
 
-def left(process: Process, by: object) -> Mapping[str, Collected]:
+def left(process: Process, by: object) -> Mapping[str, SelectedCase]:
     """The cases that were left, by node id."""
     file = process.cases_of(by)
     lines = file.read_bytes().splitlines() if file is not None and file.is_file() else []
-    return {each.dies.nodeid: each for each in map(_DECODER.decode, lines)}
+    return {each.if_crashed.nodeid: each for each in map(_DECODER.decode, lines)}

@@ -25,7 +25,7 @@ from ..verdicts.run import RunVerdict, foresee
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
 from .book import RunBook
-from .collected import Collected, left, selected_in
+from .collected import SelectedCase, left, selected_in
 from .observers import Observers
 from .part import PartOfRun, joined
 from .process import Process
@@ -60,7 +60,7 @@ class EvalRun:
             suites_in(process.root, self.suites),
             is_whole=bool(outputs.reports) or on_github(outputs.github),
         )
-        self.collected: Mapping[str, Collected] = {}
+        self.collected: Mapping[str, SelectedCase] = {}
         self.unreadable: list[Unreadable] = []
         self.tests_failed: int | None = None
         self.exitstatus: int | None = None
@@ -82,27 +82,29 @@ class EvalRun:
             self._asker = Asker(self.process, self.settings, self.observers)
         return self._asker
 
-    def take_cases(self, cases: Mapping[str, Collected]) -> None:
+    def take_cases(self, cases: Mapping[str, SelectedCase]) -> None:
         """Keep the cases that a worker has collected. All workers collect the same."""
         if not self.collected:
             self.collected = cases
             self.found = structs.replace(self.found, selected=selected_in(cases.values()))
             self.foresee(cases.values())
 
-    def foresee(self, cases: Iterable[Collected]) -> None:
+    def foresee(self, cases: Iterable[SelectedCase]) -> None:
         """Report what the gates can decide with these cases."""
         settings = self.settings
         if settings.judging.gates.confidence is None or settings.asking.transcripts is not None:
             return
-        planned = (each for each in cases if each.trials and not each.dies.variant)
-        rows = [structs.replace(each.dies, outcome="passed", scored=each.trials) for each in planned]
+        planned = (each for each in cases if each.trials and not each.if_crashed.variant)
+        rows = [
+            structs.replace(each.if_crashed, outcome="passed", scored=each.trials) for each in planned
+        ]
         self.observers.planned(foresee(rows, settings.judging))
 
     def crashed(self, nodeid: str) -> None:
         """Keep an error as the result of a case whose worker died."""
         case = left(self.process, "asked").get(nodeid) or self.collected.get(nodeid)
         if case is not None:
-            self.add(to_json(case.dies))
+            self.add(to_json(case.if_crashed))
 
     def add(self, json: bytes) -> None:
         """Keep a case from the JSON of its result. Reruns overwrite it."""

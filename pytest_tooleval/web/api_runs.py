@@ -20,12 +20,12 @@ from ..settings.options import FORM
 from .bodies import NewRun, taking
 from .events import stream
 from .responses import ApiError, field_error, json_response
-from .runs import PytestRun, Runs
+from .runs import PageRuns, PytestRun
 from .suite_files import SuiteFolder
 
 
-def _runs(request: Request) -> Runs:
-    runs: Runs = request.app.state.runs
+def _runs(request: Request) -> PageRuns:
+    runs: PageRuns = request.app.state.runs
     return runs
 
 
@@ -63,7 +63,7 @@ def _models(tables: ModelTables, defaults: Sequence[str]) -> Iterator[dict[str, 
         yield {**row, "calls": spec.identity, "source": spec.source, "problem": problem}
 
 
-def _runs_for(request: Request, asked: NewRun) -> Runs:
+def _runs_for(request: Request, asked: NewRun) -> PageRuns:
     """The runs, once the files of the new one are known to exist, and its cassette to be ours."""
     folder: SuiteFolder = request.app.state.folder
     for file in asked.files:

@@ -20,7 +20,7 @@ from ..project.root import Project
 from ..reports.html import PAGE
 from . import api_history, api_runs, api_suites
 from .responses import ApiError, error_response
-from .runs import Runs
+from .runs import PageRuns
 from .security import Access, Guard
 from .suite_files import SuiteFolder
 
@@ -91,7 +91,7 @@ def create_app(root: Path, access: Access, allowed_tools: Sequence[str] = ()) ->
     app.state.folder = SuiteFolder(root)
     app.state.history = History(app.state.folder.root / ".tooleval", Project(root, root).history())
     app.state.documents = {}
-    app.state.runs = Runs(app.state.folder.root, allowed_tools)
+    app.state.runs = PageRuns(app.state.folder.root, allowed_tools)
     return app
 
 

@@ -177,7 +177,7 @@ class PytestRun:
         return "failed"
 
 
-class Runs:
+class PageRuns:
     """Can be used from any thread. `allowed_tools` are the live tools that runs may call."""
 
     def __init__(self, root: Path, allowed_tools: Sequence[str]) -> None:

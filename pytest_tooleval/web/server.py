@@ -23,7 +23,7 @@ from ..errors import ConfigError, os_reason
 from ..project.root import Project
 from ..text import printable
 from .app import create_app
-from .runs import Runs
+from .runs import PageRuns
 from .security import Access
 
 _HOST = "127.0.0.1"
@@ -37,7 +37,7 @@ _REDIRECT = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title
 class _Server(uvicorn.Server):
     """Ends the runs and their event streams before it waits for connections to close."""
 
-    def __init__(self, config: uvicorn.Config, runs: Runs, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, runs: PageRuns, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._runs = runs
         self._ready = ready

@@ -287,3 +287,13 @@ print("loaded", *sys.modules)
     else:
         assert "pytest_tooleval.plugin.session" not in own
         assert "pytest_tooleval.engine.runner" not in own
+
+
+def test_a_class_name_means_one_class() -> None:
+    """But for what an event and a record say of the same thing."""
+    found: dict[str, list[Path]] = {}
+    for path in MODULES:
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(statement, ast.ClassDef) and not statement.name.startswith("_"):
+                found.setdefault(statement.name, []).append(path)
+    assert {name: paths for name, paths in found.items() if len(paths) > 1}.keys() <= {"Judged"}

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import given
 
-from pytest_tooleval.mutation.results import Call, Survivor
+from pytest_tooleval.mutation.results import MutantCall, Survivor
 from pytest_tooleval.mutation.score import mutate_suite
 from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.model import Suite
@@ -34,7 +34,7 @@ def made(case: dict[str, Any]) -> dict[str, Any]:
     return {"name": "s", "tools": tools, "test_cases": [{"id": "one", "prompt": "?", **case}]}
 
 
-def passes(suite: dict[str, Any], calls: tuple[Call, ...]) -> bool:
+def passes(suite: dict[str, Any], calls: tuple[MutantCall, ...]) -> bool:
     loaded = Suite.model_validate(suite)
     answer = [{"name": call.name, "arguments": call.arguments} for call in calls]
     return score_calls(loaded, loaded.test_cases[0], answer).passed
