@@ -14,8 +14,7 @@ from .contract import CHECKS, TARGETS, Contract, Target, script
 from .server import StandIns
 
 PART = "models"
-# The page of each prefix.
-_PAGES = {"gemini": "google", "ollama": "self-hosted", "ollama_chat": "self-hosted"}
+_SELF_HOSTED = ("ollama", "ollama_chat")
 # A column, and the checks that must be met for a yes in it.
 COLUMNS = {
     "one call": ["single", "max_tokens"],
@@ -40,7 +39,7 @@ COLUMNS = {
 
 def page_of(target: Target) -> Path:
     prefix = target.model.partition("/")[0]
-    return ROOT / f"docs/reference/providers/{_PAGES.get(prefix, prefix)}.md"
+    return ROOT / f"docs/reference/providers/{'self-hosted' if prefix in _SELF_HOSTED else 'index'}.md"
 
 
 def on_page(page: Path) -> list[Target]:

@@ -33,7 +33,8 @@ def texts() -> tuple[tuple[Path, str], ...]:
 
 def _texts() -> Iterator[tuple[Path, str]]:
     """The docs, and what the code can say: messages, help, docstrings and labels of the page."""
-    yield from ((path, path.read_text()) for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md"))
+    for name in ("README", "CONTRIBUTING", "ARCHITECTURE"):
+        yield ROOT / f"{name}.md", (ROOT / f"{name}.md").read_text()
     for path in sorted((ROOT / "docs").rglob("*.md")):
         # Output has the ids of users' cases; what we say in it is checked below, in the code.
         yield path, re.sub(r"^```text\n.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
