@@ -234,10 +234,10 @@ def _flat(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _chat(messages: Iterable[Any]) -> list[Message]:
-    return chat_messages([each for message in messages for each in _messages(message)])
+    return chat_messages([each for message in messages for each in in_chat(message)])
 
 
-def _messages(message: Any) -> Iterator[dict[str, Any]]:
+def in_chat(message: Any) -> Iterator[dict[str, Any]]:
     """A message in the format of the chat API, which has a message for each answer of a tool."""
     if not isinstance(message, dict):
         raise UnusableError(f"expected messages that are objects, got {show(message)}")

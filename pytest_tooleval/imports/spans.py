@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from ..errors import Problem
-from ..record.untrusted import as_mapping, as_text
+from ..record.untrusted import as_mapping, as_text, objects_in
 from .openai_tools import typed
 from .records import Record
 
@@ -79,7 +80,11 @@ class TraceSpan:
 def holds_spans(value: Any) -> bool:
     """Whether a record is a batch of spans, logs or metrics, or a span."""
     batch = _batch(value)
-    return _is_span(batch) or (isinstance(batch, dict) and any(key in batch for key in _SIGNALS))
+    return (
+        bool(_in_export(value))
+        or _is_span(batch)
+        or (isinstance(batch, dict) and any(key in batch for key in _SIGNALS))
+    )
 
 
 def _batch(value: Any) -> Any:
@@ -92,6 +97,52 @@ def _batch(value: Any) -> Any:
 
 def holds_batch(value: Any) -> bool:
     return any(key in as_mapping(value) for key in (*_SIGNALS, "batches"))
+
+
+def _in_export(value: Any) -> list[dict[str, Any]]:
+    """The spans in a trace that Jaeger or MLflow exports."""
+    found = as_mapping(value)
+    held = as_mapping(found.get("data")) if "info" in found else found if "traceID" in found else {}
+    return objects_in(held.get("spans"))
+
+
+def _exported(span: Mapping[str, Any], at: Problem) -> TraceSpan:
+    tags = {as_text(each.get("key")): each.get("value") for each in objects_in(span.get("tags"))}
+    inner, status = _context(span), as_mapping(span.get("status"))
+    attributes = tags or {
+        key: _unquoted(each) for key, each in as_mapping(span.get("attributes")).items()
+    }
+    code = as_text(span.get("status_code") or status.get("code") or tags.get("otel.status_code"))
+    said = as_text(status.get("message") or tags.get("otel.status_description"))
+    above = next((each.get("spanID") for each in objects_in(span.get("references"))), None)
+    if "spanID" in span:
+        start = _number(span.get("startTime")) * 1000
+        end = start + _number(span.get("duration")) * 1000
+    else:
+        times = ((f"{name}_time_unix_nano", f"{name}_time") for name in ("start", "end"))
+        start, end = (_number(span.get(new) or span.get(old)) for new, old in times)
+    if attributes.get("mlflow.spanType") == "TOOL":
+        attributes["gen_ai.tool.name"] = span.get("name")
+        attributes["gen_ai.tool.call.arguments"] = attributes.get("mlflow.spanInputs")
+    return TraceSpan(
+        at,
+        as_text(span.get("traceID") or span.get("trace_id") or inner.get("trace_id")),
+        as_text(span.get("spanID") or span.get("span_id") or inner.get("span_id")),
+        as_text(above or span.get("parent_span_id") or span.get("parent_id")),
+        start,
+        end,
+        attributes,
+        (said or "it failed") if code.endswith("ERROR") or tags.get("error") in (True, "true") else None,
+    )
+
+
+def _unquoted(value: Any) -> Any:
+    """The text in a JSON text, as which MLflow has all attributes."""
+    is_quoted = isinstance(value, str) and len(value) > 1 and value[0] == value[-1] == '"'
+    try:
+        return json.loads(value) if is_quoted else value
+    except ValueError:
+        return value
 
 
 def _is_span(value: Any) -> bool:
@@ -110,6 +161,9 @@ def _context(span: Mapping[str, Any]) -> Mapping[str, Any]:
 def spans_of(record: Record) -> Iterator[TraceSpan]:
     """The spans of a batch, or the one that it is. UnusableError if it is none."""
     value, at = _batch(record.value), record.problem()
+    if exported := _in_export(record.value):
+        yield from (_exported(each, at) for each in exported)
+        return
     if _is_span(value):
         yield _single(value, at)
         return

@@ -92,11 +92,11 @@ def _holds(value: Any) -> bool:
 
 def _of_session(records: Iterable[Record]) -> Iterator[Record]:
     """The lines as in a session. Those of a stream do not say what they follow."""
-    last: dict[object, str] = {}
+    last: dict[str, str] = {}
     for number, record in enumerate(records):
         entry = record.value
         if isinstance(entry, dict) and "session_id" in entry and "sessionId" not in entry:
-            agent, uuid = entry.get("parent_tool_use_id"), f"{number}"
+            agent, uuid = as_text(entry.get("parent_tool_use_id")), f"{number}"
             above = last.get(agent)
             last[agent] = uuid
             made = {"sessionId": entry["session_id"], "uuid": uuid, "parentUuid": above}

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ...record.status import error_or_unknown, status_word
 from ...record.transcript import text_of
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..chats import conversations
 from ..conversation import Item
 from ..format import Format, each_file
+from ..model_calls import call_with_spans, usage_of
 from ..records import Record, UnusableError
 from ..span_dialects import ModelCall, ToolRun, arguments_text
 from ..spans import TraceSpan, instant
 from ..traces import CASE, joined
-from .langchain import chat_message, fields_of
+from .langchain import fields_of
 
 # Where LangSmith keeps the id of a conversation, in a run's metadata.
 _THREADS = ("session_id", "thread_id", "conversation_id")
@@ -43,7 +42,10 @@ def _read(records: list[Record]) -> Iterator[Item]:
             tools.append((span.trace, _tool_run(span, run)))
         try:
             if run.get("run_type") == "llm":
-                calls.update(_answers(record, span, run))
+                extra = as_mapping(run.get("extra"))
+                asked = as_mapping(extra.get("invocation_params"))
+                given = {**asked, **as_mapping(run.get("inputs"))}
+                calls.update(call_with_spans(record, span, given, run.get("outputs")))
         except UnusableError as error:
             yield record.problem(str(error))
     yield from joined(spans, calls, tools)
@@ -93,29 +95,9 @@ def _span(record: Record, run: Mapping[str, Any]) -> TraceSpan:
 
 def _usage(run: Mapping[str, Any]) -> Mapping[str, Any]:
     """The tokens of a run, as in a message's `usage_metadata`."""
-    message = fields_of(_generation(as_mapping(run.get("outputs"))).get("message"))
     given = {"input_tokens": run.get("prompt_tokens"), "output_tokens": run.get("completion_tokens")}
     known = {name: value for name, value in given.items() if value is not None}
-    return {**as_mapping(message.get("usage_metadata")), **known}
-
-
-def _answers(
-    record: Record, span: TraceSpan, run: Mapping[str, Any]
-) -> Iterator[tuple[TraceSpan, ModelCall]]:
-    """The call of a model in a run; with several answers, each of these."""
-    given = as_mapping(run.get("inputs"))
-    asked = as_mapping(as_mapping(run.get("extra")).get("invocation_params"))
-    messages = as_list(given.get("messages"))
-    if len(messages) == 1 and isinstance(messages[0], list):  # of a batch of one
-        messages = messages[0]
-    made = {**asked, **given, "messages": [chat_message(each) for each in messages]}
-    answer = _reply(as_mapping(run.get("outputs")))
-    has_none = answer is None
-    found = conversations(record, made if has_none else {**made, "response": answer})
-    for number, read in enumerate(found):
-        first = len(read.messages) if has_none else read.answers_from
-        call = ModelCall([*read.messages[:first]], [*read.messages[first:]], read.tools, read.choice)
-        yield replace(span) if number else span, call
+    return {**usage_of(run.get("outputs")), **known}
 
 
 def _tool_run(span: TraceSpan, run: Mapping[str, Any]) -> ToolRun:
@@ -133,21 +115,6 @@ def _tool_run(span: TraceSpan, run: Mapping[str, Any]) -> ToolRun:
         content if isinstance(content, str) else None,
         status,
     )
-
-
-def _generation(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The first answer in LangChain's form; empty if it has another."""
-    generations = as_list(answer.get("generations"))
-    first = generations[0] if generations else None
-    return as_mapping(first[0] if isinstance(first, list) and first else first)
-
-
-def _reply(answer: Mapping[str, Any]) -> Any:
-    first = _generation(answer)
-    if not first:
-        return answer or None
-    ended = as_mapping(first.get("generation_info")).get("finish_reason")
-    return {"choices": [{"message": chat_message(first.get("message")), "finish_reason": ended}]}
 
 
 FORMAT = Format(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...errors import Problem
 from ..conversation import Conversation
 from ..format import Format, each_file
+from ..model_calls import body_call_of
 from ..records import Record, UnusableError
 from ..span_dialects import ModelCall, ToolRun, call_of, tool_run_of
 from ..spans import TraceSpan, holds_spans, spans_of
@@ -36,7 +37,7 @@ def _read(records: list[Record]) -> Iterator[Conversation | Problem]:
         if (run := tool_run_of(span)) is not None:
             runs.append((span.trace, run))
         try:
-            call = call_of(span)
+            call = call_of(span) or body_call_of(span)
         except UnusableError as error:
             problems.append(replace(span.at, message=str(error)))
         else:
@@ -56,9 +57,10 @@ def _attributes(spans: list[TraceSpan]) -> str:
 
 
 FORMAT = Format(
-    title="OTLP spans",
-    recognised="`resourceSpans`, Tempo's `batches`, or single spans of the console exporter or Phoenix, "
-    "with messages as OpenTelemetry, OpenInference, OpenLLMetry or the AI SDK have them",
+    title="spans of OpenTelemetry",
+    recognised="`resourceSpans`, Tempo's `batches`, exports of Jaeger and MLflow, or single spans of "
+    "the console exporter or Phoenix, with messages as OpenTelemetry, OpenInference, OpenLLMetry, the "
+    "AI SDK, ADK or MLflow have them",
     calls="of each call of a model",
     example="spans.jsonl",
     holds=holds_spans,

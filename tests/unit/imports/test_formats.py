@@ -120,6 +120,22 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
         "LangChain messages",
         [("Oslo?", [OSLO]), ("12C", NOTHING), ("Paris?", [PARIS]), ("Lima?", [LIMA])],
     ),
+    "langfuse.json": (
+        "Langfuse observations",
+        [
+            ("Oslo?", [OSLO]),
+            ("12C", NOTHING),
+            ("Paris?", [PARIS]),
+            ("Rome?", [ROME]),
+            ("Lima?", [LIMA]),
+        ],
+    ),
+    "otel.adk.json": (
+        "spans of OpenTelemetry",
+        [("Oslo?", [OSLO]), ('{"temp": 12}', NOTHING)],
+    ),
+    "otel.jaeger.json": ("spans of OpenTelemetry", [("Oslo?", [OSLO]), ("12C", NOTHING)]),
+    "otel.mlflow.json": ("spans of OpenTelemetry", [("Oslo?", [OSLO]), ("12C", NOTHING)]),
     "langsmith.json": ("LangSmith runs", [("Oslo?", [OSLO])]),
     "openai_batch.*.jsonl": ("requests and answers of a batch", [("Oslo?", [OSLO])]),
     "promptfoo.yaml": (
@@ -297,7 +313,7 @@ def test_a_stream_without_its_prompt(tmp_path: Path, lines: list[Any], message: 
 
 def test_every_file_has_one_format() -> None:
     """And every format has a file, but those with tests of their own."""
-    elsewhere = {"bfcl", "bfcl-results", "otel", "skills", "suite", "tau2-results", "tools"}
+    elsewhere = {"bfcl", "bfcl-results", "skills", "suite", "tau2-results", "tools"}
     tried = {path.stem.partition(".")[0].replace("_", "-") for path in DATA.iterdir()}
     assert tried == all_formats().keys() - elsewhere
 

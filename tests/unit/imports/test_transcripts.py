@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -553,7 +554,7 @@ def test_what_may_be_a_call_is_kept_or_refused(tmp_path: Path, value: Any) -> No
 
 
 RECORDINGS = """
-bedrock claude_code codex gemini inspect_logs langchain langsmith sharegpt trl vercel
+bedrock claude_code codex gemini inspect_logs langchain langfuse langsmith otel sharegpt trl vercel
 """.split()
 DATA = Path(__file__).parents[2] / "data/formats"
 
@@ -571,3 +572,16 @@ def test_an_imported_suite_passes_on_the_file_it_was_made_of(tmp_path: Path, nam
         for answer in answers_of(resolved, found.of_case.get(str(case.id), [])):
             assert isinstance(answer, Transcript), answer
             assert score_transcript(resolved, answer).passed, case.id
+    # With another argument in the file, it fails.
+    (tmp_path / name).write_text(re.sub(r'(\\*")Oslo(\\*")', r"\1Elsewhere\2", path.read_text()))
+    with suppress(SuiteError):
+        other = find_transcripts(suite, read_transcripts([tmp_path / name]))
+        judged = 0
+        for case in suite.test_cases:
+            resolved = resolve(suite, case)
+            expects = "Oslo" in f"{case.expected_params} {case.expected_calls}"
+            for answer in answers_of(resolved, other.of_case.get(str(case.id), [])) if expects else ():
+                is_right = isinstance(answer, Transcript) and score_transcript(resolved, answer).passed
+                judged += 1
+                assert not is_right, case.id
+        assert judged
