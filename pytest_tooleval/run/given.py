@@ -221,7 +221,8 @@ def answers_of(case: ResolvedCase, given: Sequence[Conversation]) -> list[Transc
 
 def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
     try:
-        transcript = conversation_of(case, run.messages, by_benchmark=run.by_benchmark)
+        messages = _with_pictures(case, run.messages)
+        transcript = conversation_of(case, messages, by_benchmark=run.by_benchmark)
     except ModelError as error:
         return ModelError(f"{run.place}: {error}", kind=error.kind)
     transcript = _placed(transcript, run.place)
@@ -244,6 +245,18 @@ def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
     *before, last = transcript.replies
     earlier = (structs.replace(each, **none) for each in before)
     return Transcript(transcript.prompt, (*earlier, structs.replace(last, **known)))
+
+
+def _with_pictures(case: ResolvedCase, messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages, with the case's own prompt where they have words in place of its pictures."""
+    spoken = [index for index, each in enumerate(messages) if each.get("role") not in SYSTEM_ROLES]
+    prompt = [each for each in case.messages if each.get("role") not in SYSTEM_ROLES]
+    own = dict(zip(spoken, prompt, strict=False))
+    if not any(isinstance(each.get("content"), list) for each in prompt) or any(
+        gist_of(messages[index]) != gist_of(plain(each)) for index, each in own.items()
+    ):
+        return messages
+    return [own.get(index, each) for index, each in enumerate(messages)]
 
 
 def _placed(transcript: Transcript, place: str) -> Transcript:

@@ -79,7 +79,7 @@ def _span(record: Record) -> TraceSpan:
 
 FORMAT = Format(
     title="Langfuse observations",
-    recognised="`type` (`GENERATION`, `TOOL`, ...) and `input`, also in the `observations` of a trace",
+    recognised="`type` such as `GENERATION`, and `input`, alone or as the `observations` of a trace",
     calls="of each generation; those of a trace are one conversation",
     example="trace.json",
     holds=_holds,

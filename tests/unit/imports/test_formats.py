@@ -77,6 +77,19 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
         "evaluation sets of ADK",
         [("Oslo?", [OSLO]), ("Thanks!", NOTHING), ("Paris?", [PARIS, ROME])],
     ),
+    "atif.json": ("trajectories of ATIF", [("Oslo?", [OSLO]), ("12C", NOTHING)]),
+    "azure_evals.jsonl": (
+        "rows of Azure AI evaluation",
+        [("Oslo?", [OSLO]), ('{"temp": 12}', NOTHING), ("Paris?", [PARIS]), ("Hi", NOTHING)],
+    ),
+    "gemini_cli.json": (
+        "sessions of Gemini CLI",
+        [("Oslo?", [OSLO]), ("12C", NOTHING), ("Paris?", [PARIS])],
+    ),
+    "pydantic_ai.json": (
+        "histories of Pydantic AI",
+        [("Oslo?", [OSLO]), ('{"temp": 12}', NOTHING), ("Paris?", [PARIS]), ("offline", NOTHING)],
+    ),
     "bedrock.jsonl": ("Bedrock messages", [("Oslo?", [OSLO]), ("offline", NOTHING)]),
     "claude_code.jsonl": (
         "Claude Code sessions",

@@ -554,7 +554,8 @@ def test_what_may_be_a_call_is_kept_or_refused(tmp_path: Path, value: Any) -> No
 
 
 RECORDINGS = """
-bedrock claude_code codex gemini inspect_logs langchain langfuse langsmith otel sharegpt trl vercel
+atif azure_evals bedrock claude_code codex gemini gemini_cli inspect_logs langchain
+langfuse langsmith otel pydantic_ai sharegpt trl vercel
 """.split()
 DATA = Path(__file__).parents[2] / "data/formats"
 

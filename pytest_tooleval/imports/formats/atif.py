@@ -1,0 +1,61 @@
+"""Trajectories in the Agent Trajectory Interchange Format (ATIF), as Harbor writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...record.untrusted import as_mapping, as_text, objects_in
+from ..chats import conversation_reader
+from ..conversation import called
+from ..format import Format
+from ..records import objects_of
+
+_KNOWN = frozenset(
+    "step_id timestamp source model_name message reasoning_content reasoning_effort tool_calls "
+    "observation metrics".split()
+)
+
+
+def _holds(value: Any) -> bool:
+    found = as_mapping(value)
+    return as_text(found.get("schema_version")).startswith("ATIF") or (
+        "agent" in found and any("source" in step for step in objects_in(found.get("steps")))
+    )
+
+
+def _messages(step: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    role = {"agent": "assistant"}.get(as_text(step.get("source")), step.get("source"))
+    calls = objects_of(step.get("tool_calls"), "tool_calls")
+    fields = ("tool_call_id", "function_name", "arguments")
+    made = [called(*(each.get(name) for name in fields)) for each in calls]
+    others = {key: value for key, value in step.items() if key not in _KNOWN}
+    content = step.get("message") or (None if made else "")
+    yield {**others, "role": role, "content": content, **({"tool_calls": made} if made else {})}
+    results = objects_of(as_mapping(step.get("observation")).get("results"), "observation")
+    for number, each in enumerate(results):
+        known = calls[number].get("tool_call_id") if number < len(calls) else None
+        id = each.get("source_call_id") or known
+        if made:
+            yield {"role": "tool", "tool_call_id": id, "content": each.get("content") or ""}
+        elif each.get("content"):
+            yield {"role": "user", "content": each["content"]}
+
+
+def _convert(value: Any) -> Any:
+    agent = as_mapping(value.get("agent"))
+    steps = objects_of(value.get("steps"), "steps")
+    about = {"id": as_text(value.get("session_id")), "model": as_text(agent.get("model_name"))}
+    tools = {"tools": agent["tool_definitions"]} if agent.get("tool_definitions") else {}
+    return {**about, **tools, "messages": [made for step in steps for made in _messages(step)]}
+
+
+FORMAT = Format(
+    title="trajectories of ATIF",
+    recognised="`schema_version` `ATIF-...`, or `agent` and `steps` with a `source`",
+    calls="of each step of the agent",
+    example="trajectory.json",
+    holds=_holds,
+    read=conversation_reader(_convert),
+    over=("openai",),
+)

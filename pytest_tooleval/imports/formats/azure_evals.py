@@ -1,0 +1,64 @@
+"""Rows of Azure AI evaluation: a query, the messages of the response, and the tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ...text import json_text
+from ..chats import conversation_reader
+from ..conversation import called
+from ..format import Format
+from ..records import decoded
+
+
+def _holds(value: Any) -> bool:
+    found = as_mapping(value)
+    return "query" in found and "response" in found and "answers" not in found
+
+
+def _message(message: Any) -> Any:
+    """The message as in the chat API, whose calls and answers of tools are parts here."""
+    found = dict(as_mapping(message))
+    parts = objects_in(found.get("content"))
+    calls = [part for part in parts if part.get("type") == "tool_call"]
+    results = [part for part in parts if part.get("type") == "tool_result"]
+    if results:
+        content = results[0].get("tool_result")
+        found["content"] = content if isinstance(content, str) else json_text(content)
+    elif calls:
+        inner = [as_mapping(part.get("tool_call")) or part for part in calls]
+        found["content"] = [part for part in parts if part not in calls] or None
+        found["tool_calls"] = [
+            {**call, "id": call.get("id")}
+            if "function" in call
+            else called(call.get("tool_call_id"), call.get("name"), call.get("arguments"))
+            for call in inner
+        ]
+    return found or message
+
+
+def _messages(value: Any, role: str) -> list[Any]:
+    found = decoded(value)
+    if isinstance(found, str):
+        return [{"role": role, "content": found}]
+    return [_message(each) for each in as_list(found)]
+
+
+def _convert(value: Any) -> Any:
+    tools = decoded(value.get("tool_definitions"))
+    messages = [*_messages(value["query"], "user"), *_messages(value["response"], "assistant")]
+    calls = value.get("tool_calls")
+    about = {"id": as_text(value.get("id")), **({"tool_calls": calls} if calls else {})}
+    return {**about, **({"tools": tools} if tools else {}), "messages": messages}
+
+
+FORMAT = Format(
+    title="rows of Azure AI evaluation",
+    recognised="`query` and `response`, texts or lists of messages, and `tool_definitions`",
+    calls="of each message of the response",
+    example="rows.jsonl",
+    holds=_holds,
+    read=conversation_reader(_convert),
+    over=("openai", "anthropic", "tools"),
+)
