@@ -190,10 +190,15 @@ class Toolbox:
 
     async def forbids(self, calls: Sequence[ToolCall]) -> bool:
         """Whether one of these calls is forbidden."""
+        if not self.case.forbids or not calls:
+            return False
+        asked = self.case, list(map(self._known, calls)), self._turn
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:  # of a recorded answer, which is read without one
+            return _is_forbidden(*asked)
         # In a thread, because a slow pattern must not block the loop.
-        return self.case.forbids and await asyncio.to_thread(
-            _is_forbidden, self.case, list(map(self._known, calls)), self._turn
-        )
+        return await asyncio.to_thread(_is_forbidden, *asked)
 
     def _known(self, call: ToolCall) -> ToolCall:
         """The call with its tool's full name, because agents may leave out the namespace."""

@@ -316,3 +316,11 @@ def test_each_question_is_asked_once_under_xdist(project: Project) -> None:
     project.suite(same, {**same, "id": "b"})
     project.run_subprocess("-n", "2").assert_outcomes(passed=2)
     assert project.calls == ["a"]
+
+
+def test_a_recorded_text_of_a_case_that_forbids_calls_replays(project: Project) -> None:
+    nothing = {"expected_tool": None, "expected_params": None, "forbidden_calls": ["get_time"]}
+    project.suite(case("thanks", {"text": "You are welcome."}, **nothing))
+    for mode in ("new", "none"):
+        result = project.run("--tooleval-cassette=tapes", f"--tooleval-record={mode}")
+        result.assert_outcomes(passed=1)
