@@ -135,10 +135,7 @@ def card(folder: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code = re.findall(r"^```(?:python|text)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     shown = (
-        "".join(code[:2])
-        .partition("\n\n\n")[2]
-        .replace("E       ", "\n")
-        .replace("differ: ", "differ:\n")
+        "".join(code[:2]).partition("\n\n\n")[2].replace("E  ", "\n").replace("differ: ", "differ:\n")
     )
 
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]

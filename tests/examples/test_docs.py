@@ -2,7 +2,7 @@
 
 A page is a folder of its own. A block with a title, as in ```json title="weather.tooleval.json", is
 written there; a ```bash block is run; the ```text block after it is what the last command prints. A line
-`...` stands for any lines, and ` ...` at the end of one for its rest. `<!-- not run: REASON -->` before
+`...` stands for any lines, and ` ...` within one for any text. `<!-- not run: REASON -->` before
 a block leaves it out; then only its options are checked. A ```python block without a title runs beside
 the weather suite. JSON, TOML and YAML are read, and the fields of suites and models are checked.
 `<!-- change: FILE -->` before a diff changes a file.
@@ -192,9 +192,11 @@ def assert_shown(shown: str, printed: str) -> None:
     for line in _VARYING.sub("~", re.sub(r"[ =_]+$", "", shown, flags=re.MULTILINE)).splitlines():
         if line.strip() in ("", "..."):
             continue
-        start, dots, _ = line.partition(" ...")
+        start, dots, end = line.partition(" ...")
         found = [
-            number for number, one in enumerate(rest) if one == line or (dots and one.startswith(start))
+            number
+            for number, one in enumerate(rest)
+            if one == line or (dots and one.startswith(start) and one.endswith(end))
         ]
         assert found, f"{line!r} is not printed (any more):\n{printed}"
         rest = rest[found[0] + 1 :]
@@ -261,6 +263,18 @@ def test_actions_have_the_versions_of_our_own_workflows() -> None:
     for file in recipes:
         used = set(re.findall(r"(actions/[\w/-]+)@(\S+)", file.read_text(encoding="utf-8")))
         assert used <= known, file.name
+
+
+def test_output_fits_a_terminal_of_85_columns() -> None:
+    wide = [
+        f"{page.relative_to(ROOT)}: {len(line)}: {line}"
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "text"
+        for line in block.text.splitlines()
+        if len(line) > 85
+    ]
+    assert wide == []
 
 
 def test_a_command_that_is_not_in_a_block_is_not_run() -> None:

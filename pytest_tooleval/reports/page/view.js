@@ -35,16 +35,19 @@ export class RunView {
     this.cases.hold(document.cases, models);
     /** @type {Links} */
     const links = { runHref: around.runHref, caseHref: (of) => this.caseHref(around, of) };
+    const cases = document.cases.length ? this.cases.node : null;
+    const isRed = document.cases.some((/** @type {any} */ row) => ["failed", "error"].includes(row.outcome));
     const sections = [
       gatesSection(document.gates),
       comparisonSection(document.comparison, links),
+      isRed && cases,
       scoresSection(document),
       variantsSection(document, models, (of) => this.caseHref(around, of)),
-      document.cases.length ? this.cases.node : null,
+      !isRed && cases,
       plotsSection(document),
       confusionSection(document.matrices, this.opening(around)),
       trendsSection(trends, models),
-    ].filter((node) => node !== null && node !== undefined);
+    ].filter((node) => node instanceof Node);
     this.nodes = [verdictNode(document, around.heading), ...sections];
     this.links = sections.map((node) => jumpTo(node));
   }

@@ -16,6 +16,7 @@ from pytest_tooleval.history import Trend
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
+from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.reports.html import html_text
 
 from .conftest import Opened
@@ -356,3 +357,13 @@ def test_a_model_has_one_colour_on_the_whole_page(draw: Draw) -> None:
     )
     assert classes == ["model-0", "model-1"]
     assert opened.page.locator("#trends .legend li").all_text_contents()[0].strip().startswith("b")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "first", "then"), [("failed", "Cases", "Scores"), ("passed", "Scores", "Cases")]
+)
+def test_failed_cases_come_before_the_scores(
+    draw: Draw, outcome: Outcome, first: str, then: str
+) -> None:
+    found = headings(draw(document(row(outcome, trial(0, 0.5)))))
+    assert found.index(first) < found.index(then)
