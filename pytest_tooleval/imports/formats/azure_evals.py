@@ -14,7 +14,8 @@ from ..records import decoded
 
 def _holds(value: Any) -> bool:
     found = as_mapping(value)
-    return "query" in found and "response" in found and "answers" not in found
+    is_row = all(isinstance(found.get(key), (str, list)) for key in ("query", "response"))
+    return is_row and not {"answers", "messages", "request"} & found.keys()
 
 
 def _message(message: Any) -> Any:

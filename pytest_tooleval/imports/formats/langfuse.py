@@ -40,6 +40,8 @@ def _read(records: list[Record]) -> Iterator[Item]:
                 calls.update(call_with_spans(record, span, found.get("input"), found.get("output")))
         except UnusableError as error:
             yield record.problem(str(error))
+    if not calls:
+        yield records[0].problem("no observation of the type GENERATION has an input with messages")
     yield from joined(spans, calls, tools)
 
 

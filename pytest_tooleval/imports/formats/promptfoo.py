@@ -54,7 +54,7 @@ def _read(record: Record) -> Iterator[Item]:
     prompts = [(_label(value), each) for value in entries for each in _prompts(folder, value)]
     if not prompts:
         raise UnusableError("expected prompts")
-    tools = _tools(folder, config)
+    tools = tools_of(folder, config)
     default = as_mapping(_loaded(folder, config.get("defaultTest")))
     tests = [test for each in _listed(config["tests"]) for test in _listed(_loaded(folder, each))]
     for number, test in enumerate(tests):
@@ -135,7 +135,7 @@ def _messages(prompt: Prompt, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{**each, "content": _filled(each["content"], given)} for each in messages]
 
 
-def _tools(folder: Path, config: Mapping[str, Any]) -> list[Any] | None:
+def tools_of(folder: Path, config: Mapping[str, Any]) -> list[Any] | None:
     """The tools of the first provider that has some, also from a file beside the config."""
     for provider in objects_in(config.get("providers")):
         given = _loaded(folder, as_mapping(provider.get("config")).get("tools"))

@@ -163,6 +163,10 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
             ("Weather in Kiel?", [("get_weather", "")]),
         ],
     ),
+    "promptfoo_results.json": (
+        "results of promptfoo",
+        [("Oslo?", [OSLO]), ("Paris?", [PARIS]), ("Hi", NOTHING), ("Rome?", [ROME])],
+    ),
     "sharegpt.jsonl": (
         "ShareGPT conversations",
         [
@@ -322,6 +326,19 @@ def test_a_stream_without_its_prompt(tmp_path: Path, lines: list[Any], message: 
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(SuiteError, match=message):
         apply(found_in([path], None, has_tools=False)[0], "s")
+
+
+def test_what_an_export_lacks_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    row = {"prompt": {"raw": "Hi"}, "vars": {}, "error": "429", "response": {"output": None}}
+    tool = {"type": "TOOL", "id": "1", "name": "pay", "input": {"amount": 1}, "output": "ok"}
+    for value, message in (
+        ({"results": {"results": [row]}}, "the answer is an error from the provider"),
+        ({"observations": [tool]}, "no observation of the type GENERATION"),
+    ):
+        path.write_text(json.dumps(value))
+        with pytest.raises(SuiteError, match=message):
+            read_transcripts([path])
 
 
 def test_every_file_has_one_format() -> None:
