@@ -15,7 +15,7 @@ from ..reports.confusion import confusion_text
 from ..reports.run_lines import score_lines, verdict_lines
 from ..reports.text import render_scores, render_transcript
 from ..text import counted, local_time, printable, shown
-from ..verdicts.words import ending
+from ..verdicts.run_summary import ending
 from .shared import table
 
 _BARS = "▁▂▃▄▅▆▇█"

@@ -22,8 +22,8 @@ from ..record.results import CaseRow, Outcome
 from ..record.run import Run, RunSummary
 from ..record.summary import Summary
 from ..text import printable
+from ..verdicts.run_summary import ending, run_summary, sums_of
 from ..verdicts.summary import SCORED, summarise
-from ..verdicts.words import ending, run_summary, sums_of
 
 VERSION: Literal[4] = 4
 _ALL = ("", "", "")

@@ -10,7 +10,7 @@ from ..errors import ToolevalError
 from ..record.run import RunSummary
 from ..suite.discovery import SUITE_ENDING
 from ..text import first_few, printable
-from ..verdicts.words import sums_of
+from ..verdicts.run_summary import sums_of
 from .heads import Head, KeptRun, Sums
 
 # Whether a suite's file is in the project.

@@ -20,8 +20,8 @@ from urllib.parse import quote, unquote
 from ..engine.cassettes.folders import hidden
 from ..errors import ToolevalError
 from ..text import printable
+from ..verdicts.run_summary import run_summary
 from ..verdicts.summary import rows_document
-from ..verdicts.words import run_summary
 from .heads import (
     Head,
     HeadName,

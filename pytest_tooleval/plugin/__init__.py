@@ -18,7 +18,7 @@ from . import bytecode  # before all others
 
 # isort: split
 from ..suite.discovery import SUITE_ENDING
-from . import garbage
+from . import gc_tuning
 from .options import add_options, ini_options, typed_options
 from .processes import STANDARD_INPUT, USAGE_ERROR, process_of
 
@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     bytecode.use_own_bytecode()  # again, in a second run of this process
     config.add_cleanup(bytecode.as_before)
-    config.add_cleanup(garbage.as_before)  # added first, so called last, after pytest's own cleanups
+    config.add_cleanup(gc_tuning.as_before)  # added first, so called last, after pytest's own cleanups
     config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, even without a suite.
     if typed_options(config) or ini_options(config):
@@ -222,7 +222,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     if file is None or not file.is_file():
         return
     from ..run.collected import left
-    from .no_model import missing_keys
+    from .preconditions import missing_keys
 
     run = eval_session(node.config).run
     run.take_cases(left(process, number))
@@ -256,7 +256,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     # Not in pytest_collection_finish, which also runs for --collect-only and after errors.
     before = session.config.stash.get(_session_key, None)
     if before is not None:
-        from .output import capture_agents
+        from .redaction import capture_agents
 
         capture_agents(session.config)
     cases = before.cases if before is not None else None

@@ -25,11 +25,11 @@ from ..settings.options import ShardNumber
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Suite
 from ..text import printable
-from .garbage import leave_memory_at_exit, leave_out_what_is_there
+from .gc_tuning import leave_memory_at_exit, leave_out_what_is_there
 from .items import CaseItem, is_skipped
-from .no_model import missing_model, path_of_cases
-from .output import clean_sections
+from .preconditions import missing_model, path_of_cases
 from .processes import USAGE_ERROR, evaluates, may_ask, queued, will_run
+from .redaction import clean_sections
 from .suites import SuiteWarnings, collected
 
 if TYPE_CHECKING:

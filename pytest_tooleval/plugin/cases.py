@@ -23,7 +23,7 @@ from ..suite.case import ResolvedCase, XFail
 from ..suite.resolved import offers
 from ..text import printable
 from .items import CaseFailure, CaseItem
-from .no_model import no_model
+from .preconditions import no_model
 from .suites import NO_MODEL, load
 
 if TYPE_CHECKING:

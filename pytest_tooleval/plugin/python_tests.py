@@ -32,7 +32,7 @@ from ..secrets import harmless, secret_values
 from ..suite.resolved import planned_trials
 from ..text import counted, near, printable
 from .items import CaseFailure, reason_in
-from .no_model import no_model
+from .preconditions import no_model
 from .processes import may_ask
 from .settings import config_tables
 from .verdicts import excused

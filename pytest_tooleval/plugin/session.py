@@ -17,8 +17,8 @@ from ..run.report_files import ReportFiles
 from ..secrets import scrub, secret_values
 from ..settings.parts import Settings
 from ..text import shown
-from .output import clean_warning, keep_keys_out_of_logs
 from .processes import USAGE_ERROR, evaluates, process_of
+from .redaction import clean_warning, keep_keys_out_of_logs
 from .signals import OrderlyEnd
 from .terminal import Terminal
 from .verdicts import remember, report_finding

@@ -21,8 +21,8 @@ from ..run.book import RunBook
 from ..run.eval_run import EvalRun
 from ..run.observers import Observer, Wait
 from ..text import counted, printable
-from ..verdicts.words import COUNTED, FAILED_GATE, NOT_JUDGED, TOLERATED, VARIED, excuse
-from .no_model import no_model
+from ..verdicts.run_summary import COUNTED, FAILED_GATE, NOT_JUDGED, TOLERATED, VARIED, excuse
+from .preconditions import no_model
 
 if TYPE_CHECKING:
     from ..run.keeper import Keeper

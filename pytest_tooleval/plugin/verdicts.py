@@ -14,7 +14,7 @@ from ..reports.text import GATE_FILE, render_case
 from ..settings.parts import Settings
 from ..text import printable
 from ..verdicts.run import RunProblem, counts, is_apart
-from ..verdicts.words import COUNTED, NOT_JUDGED, VARIED
+from ..verdicts.run_summary import COUNTED, NOT_JUDGED, VARIED
 
 
 def excused(report: pytest.TestReport, result: CaseResult, settings: Settings) -> CaseResult:

@@ -14,7 +14,7 @@ from ..record.document import RowsDocument
 from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..text import aligned, counted, printable, shown
-from ..verdicts.words import excuse
+from ..verdicts.run_summary import excuse
 from .columns import Table, table_lines, table_of
 from .model_lines import VERDICTS
 

@@ -14,7 +14,7 @@ from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..text import printable, shorten
-from ..verdicts.words import excuse
+from ..verdicts.run_summary import excuse
 from .markdown import SUMMARY_LIMIT
 
 _MOST = 10  # of each kind per step, as GitHub shows no more

@@ -22,7 +22,7 @@ from ..record.comparison import Comparison
 from ..record.document import Document, RowsDocument
 from ..record.encoding import to_json
 from ..record.variants import ComparedVariant
-from ..verdicts.words import run_summary
+from ..verdicts.run_summary import run_summary
 from .columns import COLUMNS, Column, View, table_of
 from .comparison import case_lists, metrics_table, moved_item
 from .confusion import matrix_of

@@ -11,7 +11,7 @@ from ..record.document import Document
 from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..text import printable
 from ..verdicts.run import RunProblem
-from ..verdicts.words import NOT_JUDGED, VARIED
+from ..verdicts.run_summary import NOT_JUDGED, VARIED
 from .text import GATE_FILE, render_case
 
 PROPERTY = "tooleval."

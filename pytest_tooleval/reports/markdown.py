@@ -23,7 +23,7 @@ from ..record.run import SummedRun, Unreadable
 from ..record.summary import ModelSummary
 from ..record.variants import Effect
 from ..text import counted, shown
-from ..verdicts.words import OTHER_TEST, excused_words, run_summary
+from ..verdicts.run_summary import OTHER_TEST, excused_words, run_summary
 from .columns import Column, Record, Table, cell, value_in
 from .comparison import (
     ListedCase,

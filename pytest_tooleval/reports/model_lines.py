@@ -14,8 +14,8 @@ from ..record.results import CaseRow
 from ..record.summary import Summary
 from ..text import counted, printable, shown
 from ..verdicts.rules import ERRORS
+from ..verdicts.run_summary import TOLERATED, ending, strict_text
 from ..verdicts.summary import grouped
-from ..verdicts.words import TOLERATED, ending, strict_text
 
 # A model that lacks answers has not failed.
 ModelVerdict = Verdict | Literal["error"]

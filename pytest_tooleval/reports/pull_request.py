@@ -15,7 +15,7 @@ from ..record.results import CaseRow
 from ..record.summary import ModelSummary
 from ..text import counted, first_few, shown
 from ..verdicts.loosened import loosened_gates
-from ..verdicts.words import run_summary
+from ..verdicts.run_summary import run_summary
 from .columns import limits_of
 from .comparison import listed_cases
 from .markdown import (

@@ -45,10 +45,10 @@ from .loosened import loosened
 from .paired import Limits, PairedCase, PairedMetric, metrics_of, moved
 from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
+from .run_summary import strict_text
 from .sides import FindSuite, Side
 from .statistics import clusters_of, holm, is_newly_broken, newly_broken_test
 from .summary import SCORED
-from .words import strict_text
 
 _WORST_FIRST: tuple[Verdict, ...] = ("failed", "inconclusive", "passed")
 

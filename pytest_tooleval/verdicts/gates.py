@@ -17,8 +17,8 @@ from ..record.results import CaseRow
 from ..text import counted
 from .planning import more_cases, more_trials
 from .rules import BROKEN, COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, value_of
+from .run_summary import strict_text
 from .statistics import clusters_of, mean_over
-from .words import strict_text
 
 
 class _Found(NamedTuple):

@@ -18,12 +18,12 @@ from bench_start import pytest_command, server, timed, write_project
 WITHOUT = {
     "nothing": "",
     "leave_out_what_is_there": """
-        import pytest_tooleval.plugin.garbage as garbage
-        garbage.leave_out_what_is_there = lambda: None
+        import pytest_tooleval.plugin.gc_tuning as gc_tuning
+        gc_tuning.leave_out_what_is_there = lambda: None
         """,
     "leave_memory_at_exit": """
-        import pytest_tooleval.plugin.garbage as garbage
-        garbage.leave_memory_at_exit = lambda: None
+        import pytest_tooleval.plugin.gc_tuning as gc_tuning
+        gc_tuning.leave_memory_at_exit = lambda: None
         """,
     "no_collections": """
         from contextlib import nullcontext

@@ -269,7 +269,7 @@ print("loaded", *sys.modules)
         "pytest_tooleval.errors",
         "pytest_tooleval.plugin",
         "pytest_tooleval.plugin.bytecode",
-        "pytest_tooleval.plugin.garbage",
+        "pytest_tooleval.plugin.gc_tuning",
         "pytest_tooleval.plugin.options",
         "pytest_tooleval.plugin.processes",
         "pytest_tooleval.plugin.hookspecs",

@@ -12,8 +12,8 @@ from msgspec import structs
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History, place_of
 from pytest_tooleval.record.run import Git, new_run_id
+from pytest_tooleval.verdicts.run_summary import sums_of
 from pytest_tooleval.verdicts.summary import rows_document, whole_document
-from pytest_tooleval.verdicts.words import sums_of
 
 from .conftest import Keep
 from .runs import COMMIT, case_of, comparison, gate, kept, run_of

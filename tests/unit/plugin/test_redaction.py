@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from pytest_tooleval.plugin.output import keep_keys_out_of_logs
+from pytest_tooleval.plugin.redaction import keep_keys_out_of_logs
 from pytest_tooleval.secrets import keep_secret
 
 KEY = "planted 0123456789"

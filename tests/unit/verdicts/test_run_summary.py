@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.verdicts.words import run_summary
+from pytest_tooleval.verdicts.run_summary import run_summary
 from unit.reports.samples import comparison, document, gate, no_answer, row, trial
 
 PASSED, FAILED = row("passed", trial(0)), row("failed", trial(0, 0.5))

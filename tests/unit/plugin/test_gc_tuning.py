@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_tooleval.plugin.garbage import as_before, leave_out_what_is_there
+from pytest_tooleval.plugin.gc_tuning import as_before, leave_out_what_is_there
 
 
 def test_what_is_left_out_is_put_back_at_the_end_by_who_left_it_out() -> None:
@@ -44,7 +44,7 @@ def uses(): return log, loud
     code = """
 import atexit, gc
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
-from pytest_tooleval.plugin.garbage import leave_memory_at_exit
+from pytest_tooleval.plugin.gc_tuning import leave_memory_at_exit
 leave_memory_at_exit()
 import own
 """
