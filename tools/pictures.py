@@ -88,6 +88,8 @@ def report(folder: Path) -> None:
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
         page.goto((cwd / "report.html").as_uri())
         page.wait_for_timeout(500)
+        row = page.locator(".matrix tbody tr").nth(2).bounding_box()
+        page.set_viewport_size({"width": 1200, "height": int(row["y"] + row["height"])})
         page.screenshot(path=ASSETS / f"report-{scheme}.png")
         page.set_viewport_size({"width": 760, "height": 670})
         page.goto("about:blank")

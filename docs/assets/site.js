@@ -1,7 +1,7 @@
 // What the theme's script adds, for keyboards and screen readers: what scrolls takes the focus, and the
 // buttons of each block of code have a name of their own.
 const SCROLLING = ".md-typeset__scrollwrap, .md-typeset p:has(> img), .tabbed-labels";
-const mend = () => {
+const update = () => {
   for (const one of document.querySelectorAll(SCROLLING)) {
     if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
     else one.removeAttribute("tabindex");
@@ -10,5 +10,5 @@ const mend = () => {
     one.ariaLabel = `Code ${index + 1}`;
   });
 };
-new MutationObserver(mend).observe(document.body, { childList: true, subtree: true });
-for (const event of ["load", "resize"]) addEventListener(event, mend);
+new MutationObserver(update).observe(document.body, { childList: true, subtree: true });
+for (const event of ["load", "resize"]) addEventListener(event, update);
