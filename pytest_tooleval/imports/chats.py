@@ -45,7 +45,7 @@ from .bodies import (
     is_chunk,
     request_parts,
 )
-from .conversation import NO_NAME, Call, Conversation, Expected, Item, called
+from .conversation import NO_NAME, Call, Conversation, Expected, Item, called, unread_text
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import Read, each_record
 from .openai_tools import Offered, offered_tools, typed
@@ -213,7 +213,8 @@ def usable(at: Problem, make: Callable[[], RecordedAnswer]) -> RecordedAnswer | 
     try:
         answer = make()
         if not answer.calls and (not answer.tools or answer.tool_choice == "none"):
-            raise UnusableError(_nothing_to_test(answer))
+            unread = unread_text(answer.unread)
+            raise UnusableError(f"{_nothing_to_test(answer)}{unread and f'; it has {unread}'}")
     except UnusableError as error:
         return replace(at, message=str(error))
     return replace(answer, at=at)

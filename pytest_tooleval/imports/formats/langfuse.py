@@ -29,6 +29,7 @@ def _read(records: list[Record]) -> Iterator[Item]:
     spans: list[TraceSpan] = []
     calls: dict[TraceSpan, ModelCall] = {}
     tools: list[tuple[str, ToolRun]] = []
+    generations = 0
     for record in sorted(records, key=lambda each: instant(as_mapping(each.value).get("startTime"))):
         found = as_mapping(record.value)
         span = _span(record)
@@ -37,11 +38,12 @@ def _read(records: list[Record]) -> Iterator[Item]:
             tools.append((span.trace, run))
         try:
             if found.get("type") == "GENERATION":
+                generations += 1
                 calls.update(call_with_spans(record, span, found.get("input"), found.get("output")))
         except UnusableError as error:
             yield record.problem(str(error))
-    if not calls:
-        yield records[0].problem("no observation of the type GENERATION has an input with messages")
+    if not generations:
+        yield records[0].problem("no observation of the type GENERATION, which is a call of a model")
     yield from joined(spans, calls, tools)
 
 

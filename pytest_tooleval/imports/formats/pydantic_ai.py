@@ -45,7 +45,7 @@ def _messages(message: Any) -> Iterator[Any]:
             name = part.get("tool_name")
             reply["tool_calls"].append(called(part.get("tool_call_id"), name, part.get("args") or {}))
         elif kind not in _SILENT:
-            reply["content"].append({"type": kind, **as_mapping(part), "part": part})
+            reply["content"].append({"type": kind, **as_mapping(part)})
     if found.get("kind") == "response" or reply["content"] or reply["tool_calls"]:
         content = reply["content"] or None
         made = {"role": "assistant", "content": content, "tool_calls": reply["tool_calls"] or None}
