@@ -70,7 +70,8 @@ function kindOf(key, schemas) {
   const [item] = schemas.flatMap(({ items }) => items ?? []);
   const member = schemas.map(({ additionalProperties }) => nameOf(additionalProperties)).find(Boolean);
   if (NAMING_TOOLS.includes(key) && [item, ...(item?.anyOf ?? [])].some((each) => each?.type === "string") && !item.anyOf?.some(nameOf)) return "tools";
-  if (is("boolean")) return "flag";
+  // Where null is another value than false, a box would lose one of the two.
+  if (is("boolean")) return schemas.some(({ type }) => type === "null") ? "choice" : "flag";
   if (choicesOf(schemas).length) return "choice";
   if (is("number", "integer")) return "number";
   if (types.has("boolean") && text) return "reason";

@@ -272,6 +272,9 @@ def test_the_editor_completes_by_the_format_and_the_tools(weather: Site) -> None
         ('"test_cases": [', '{"expected_to', ["expected_tool"]),
         ('"test_cases": [', '{"match": "st', ["state"]),
         ('"test_cases": [', '{"forbidden_calls": ["', ["get_weather"]),
+        ('"test_cases": [', '{"paral', ["parallel"]),
+        ('"test_cases": [', '{"expected_text": [{"$js', ["$json"]),
+        ('"test_cases": [', '{"response_format": {"type": "', ["json_object", "json_schema"]),
         ('"test_cases": [\n    {', '"multi_turn": ', ["false", "true"]),
         ('"expected_tool": "', "", ["get_weather"]),
         ('"expected_params": { ', '"uni', ["units"]),
@@ -345,6 +348,18 @@ def test_another_expectation_changes_the_fields_of_the_case(weather: Site) -> No
     first.get_by_role("combobox").select_option("is one of (list)")
     weather.page.get_by_role("button", name="Add a call").click()
     weather.save()
+    written = weather.text("weather.tooleval.json")
+    weather.page.get_by_label("Parallel").select_option("true")
+    weather.save()
+    assert json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]["parallel"] is True
+    weather.page.get_by_label("Parallel").select_option("false")
+    weather.page.get_by_role("button", name="Save").click()
+    problem = weather.page.locator('[data-path="test_cases[0].parallel"]')
+    expect(problem).to_contain_text("a prompt ends after one reply")
+    weather.page.get_by_label("Parallel").select_option("")
+    weather.save()
+    assert weather.text("weather.tooleval.json") == written
+    weather.complaints.clear()  # Chromium notes the answer of 422
     case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
     assert case["expected_calls"] == [
         {"tool": "get_weather", "params": {"city": {"$any_of": ["Paris"]}}},
