@@ -1,4 +1,4 @@
-"""Trajectories in the Agent Trajectory Interchange Format (ATIF), as Harbor writes them."""
+"""Runs of agents in ATIF, the interchange format that Harbor writes."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def _convert(value: Any) -> Any:
 
 
 FORMAT = Format(
-    title="trajectories of ATIF",
+    title="runs of ATIF",
     recognised="`schema_version` `ATIF-...`, or `agent` and `steps` with a `source`",
     calls="of each step of the agent",
-    example="trajectory.json",
+    example="run.json",
     holds=_holds,
     read=conversation_reader(_convert),
     over=("openai",),

@@ -77,7 +77,7 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
         "evaluation sets of ADK",
         [("Oslo?", [OSLO]), ("Thanks!", NOTHING), ("Paris?", [PARIS, ROME])],
     ),
-    "atif.json": ("trajectories of ATIF", [("Oslo?", [OSLO]), ("12C", NOTHING)]),
+    "atif.json": ("runs of ATIF", [("Oslo?", [OSLO]), ("12C", NOTHING)]),
     "azure_evals.jsonl": (
         "rows of Azure AI evaluation",
         [("Oslo?", [OSLO]), ('{"temp": 12}', NOTHING), ("Paris?", [PARIS]), ("Hi", NOTHING)],
