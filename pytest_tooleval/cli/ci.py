@@ -175,7 +175,7 @@ def _read_own(file: Path, job: CiJob | None) -> RowsDocument:
 def _left_out(document: RowsDocument, job: CiJob | None) -> str:
     if job and not job.has_secrets:
         who, total = "A fork" if job.is_fork else "Dependabot", document.run.total
-        count = f"{total.skipped} of {counted(total.cases, 'result')}"
+        count = f"{total.skipped} of {counted(total.cases, 'case')}"
         end = f" {count} could not be evaluated." if total.skipped else ""
         return f"{who} gets no secrets: only recorded answers were replayed.{end}"
     if document.run.partial:

@@ -143,5 +143,5 @@ def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:
         f"failed or without an answer{covered}": len(wrong) - forbidden,
     }
     reasons = [finding.name for finding in verdict.findings if finding.failed]
-    reasons += [f"{counted(n, 'result')} {what}" for what, n in counts.items() if n]
+    reasons += [f"{counted(n, 'case')} {what}" for what, n in counts.items() if n]
     return f": {'; '.join(reasons)}" if reasons else ""

@@ -111,7 +111,7 @@ def test_a_fork_replays_and_comments_in_its_summary(job: Job) -> None:
     assert job.status == ("pending", "not evaluated: 0 of 2")
     assert "## Tool calling: NOT EVALUATED: 0 of 2\n" in job.summary
     assert "### Tool calling: **NOT EVALUATED: 0 of 2**\n" in job.summary
-    assert "A fork gets no secrets: only recorded answers were replayed. 2 of 2 results" in job.summary
+    assert "A fork gets no secrets: only recorded answers were replayed. 2 of 2 cases" in job.summary
     assert "::warning title=not evaluated%3A 0 of 2::not asked: no recorded answer" in job.ran
     assert not (job.folder / ".tooleval" / "history.db").exists()
     # What it was asked before, and gets wrong, is a failure in a fork as well.

@@ -174,7 +174,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
     result = merge("shards/1.json", "shards/2.json", "--github=always", *files)
     assert result.exit_code == 1
     assert "::error file=weather.tooleval.json" in result.stdout
-    why = "2 results failed or without an answer"
+    why = "2 cases failed or without an answer"
     assert result.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
     assert [line.removeprefix("wrote ") for line in result.stdout.splitlines() if "wrote " in line] == [
         "out.html",
@@ -185,7 +185,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
     (project.path / "shards" / ".old").mkdir()
     shutil.copy(project.path / "shards" / "1.json", project.path / "shards" / ".old")
     judged = merge("shards", "--fail-under=0.6", "--history=off")
-    why = "gate pass_rate of agent; 1 result failed or without an answer, tolerated by no gate"
+    why = "gate pass_rate of agent; 1 case failed or without an answer, tolerated by no gate"
     assert "fail-under=0.6" in judged.stdout
     assert judged.stdout.endswith(f"2 shards joined: FAILED: {why}\n")
     document = project.document()

@@ -975,7 +975,7 @@ def test_shards_are_joined(shop: Project) -> None:
         assert document["run"]["shard"]["cases"] == 9
     assert sorted(found) == sorted(["a", "b", *(f"test_{number}" for number in range(6))])
     done = CliRunner().invoke(main, ["merge", "s1.json", "s2.json", "--report=all.json"])
-    assert "2 shards joined: FAILED: 2 results failed or without an answer" in done.output
+    assert "2 shards joined: FAILED: 2 cases failed or without an answer" in done.output
     assert len(shop.document("all.json")["cases"]) == 8
 
 

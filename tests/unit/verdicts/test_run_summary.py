@@ -18,23 +18,23 @@ ALLOWED = gate(True, kind="fail_over", metric="errors")
 @pytest.mark.parametrize(
     ("rows", "run", "expected"),
     [
-        ([PASSED], {"exitstatus": 0}, "passed Passed: 1 of 1 result passed"),
-        ([FAILED], {"exitstatus": 1}, "failed Failed: 1 of 1 result failed"),
-        ([FAILED], {"exitstatus": None}, "failed Failed: 1 of 1 result failed"),
+        ([PASSED], {"exitstatus": 0}, "passed Passed: 1 of 1 case passed"),
+        ([FAILED], {"exitstatus": 1}, "failed Failed: 1 of 1 case failed"),
+        ([FAILED], {"exitstatus": None}, "failed Failed: 1 of 1 case failed"),
         (
             [ERROR],
             {"exitstatus": 0, "gates": (ALLOWED,)},
-            "passed Passed: 0 of 1 result passed · 1 tolerated",
+            "passed Passed: 0 of 1 case passed · 1 tolerated",
         ),
         ([ERROR], {"exitstatus": 2}, "failed Incomplete (interrupted): 1 not judged yet"),
         ([PASSED], {"exitstatus": 2}, "failed Incomplete (interrupted): "),
         ([PASSED], {"exitstatus": None, "status": "killed"}, "failed Incomplete (killed): "),
-        ([PASSED], {"status": "running"}, "skipped Running: 1 of 1 result passed"),
-        ([PASSED, row("error")], {}, "failed Failed: 1 result without an answer"),
+        ([PASSED], {"status": "running"}, "skipped Running: 1 of 1 case passed"),
+        ([PASSED, row("error")], {}, "failed Failed: 1 case without an answer"),
         (
             [TOLERATED],
             {"exitstatus": 0, "gates": (gate(True),)},
-            "passed Passed: 0 of 1 result passed · 1 tolerated",
+            "passed Passed: 0 of 1 case passed · 1 tolerated",
         ),
         (
             [TOLERATED],
@@ -44,7 +44,7 @@ ALLOWED = gate(True, kind="fail_over", metric="errors")
         (
             [PASSED],
             {"exitstatus": 0, "baseline": comparison(False)},
-            "passed Passed: 1 of 1 result passed",
+            "passed Passed: 1 of 1 case passed",
         ),
         ([PASSED], {"exitstatus": 1}, "failed Failed: another test in the run failed"),
         ([row("skipped", model="")], {"exitstatus": 0}, "skipped Not evaluated: 0 of 1: 1 case skipped"),
@@ -52,7 +52,7 @@ ALLOWED = gate(True, kind="fail_over", metric="errors")
         (
             [PASSED],
             {"exitstatus": 0, "gates": ({**gate(False), "verdict": "inconclusive", "failed": False},)},
-            "inconclusive Inconclusive: 1 of 1 result passed · 1 of 1 gate inconclusive",
+            "inconclusive Inconclusive: 1 of 1 case passed · 1 of 1 gate inconclusive",
         ),
         (
             [PASSED],
@@ -60,8 +60,7 @@ ALLOWED = gate(True, kind="fail_over", metric="errors")
                 "exitstatus": 0,
                 "baseline": {**comparison(False), "verdict": "inconclusive", "models": ()},
             },
-            "inconclusive Inconclusive: 1 of 1 result passed · "
-            "comparison with the baseline inconclusive",
+            "inconclusive Inconclusive: 1 of 1 case passed · comparison with the baseline inconclusive",
         ),
         (
             [PASSED],
