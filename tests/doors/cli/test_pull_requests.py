@@ -446,7 +446,7 @@ def test_what_a_pull_request_loosens_removes_and_breaks_comes_first(job: Job) ->
         "`threshold of arguments_valid 1 -> 0.8: Paris`\n",
         "**Newly broken (1)**\n\n- `Paris`",
         "    - asks: `Weather in Paris?`\n",
-        "-> `The new text of the tool.`\n",
+        "→ `The new text of the tool.`\n",
         "    - try: `pytest weather.tooleval.json::Paris --tooleval-model=agent`, or `tooleval blame ",
         "<details><summary>Statistics</summary>",
     ]
