@@ -618,7 +618,9 @@ def test_pytest_warns_of_a_test_that_returns_its_comparison(shop: Project) -> No
 def test_it(tooleval):
     return tooleval("Where is A1?", agent=agent, world=Shop).calls == []
 """
-    run(shop, text).stdout.fnmatch_lines(["*test_it returned <class 'bool'>*"])
+    # A warning, or in pytest 8.4 a failure.
+    said = r"test_it returned <class 'bool'>|Expected None, but test returned False"
+    assert re.search(said, run(shop, text).stdout.str())
 
 
 def test_a_partial_has_the_name_of_its_function(shop: Project) -> None:
