@@ -138,7 +138,7 @@ def test_what_runs_by_default_passes(examples: Examples) -> None:
 def test_the_folder_of_models_replays_real_passes_and_real_failures(examples: Examples) -> None:
     result = examples.run("examples/models")
 
-    assert result.stdout.startswith("recorded answers of small models, mistakes included")
+    assert result.stdout.startswith("recorded answers from small models; failures are expected here")
 
     assert result.returncode == 1, result.stdout
     document = examples.document

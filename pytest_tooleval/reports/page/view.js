@@ -47,7 +47,7 @@ export class RunView {
       plotsSection(document),
       confusionSection(document.matrices, this.opening(around)),
       trendsSection(trends, models),
-    ].filter((node) => node instanceof Node);
+    ].filter((node) => node instanceof HTMLElement);
     this.nodes = [verdictNode(document, around.heading), ...sections];
     this.links = sections.map((node) => jumpTo(node));
   }

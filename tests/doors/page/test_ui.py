@@ -574,7 +574,7 @@ def test_scores_arrive_one_by_one_and_survive_a_reload(site: Site) -> None:
     for count in (1, 2, 3):
         site.release(count)
         expect(rows).to_have_count(count)
-        expect(page.locator(".live .number")).to_have_text(f"{count} of 6 results")
+        expect(page.locator(".live .number")).to_have_text(f"{count} of 6 cases")
     expect(site.cell("case-1")).to_have_accessible_name("agent: failed 0.00")
     page.reload()
     expect(rows).to_have_count(3)
@@ -625,7 +625,7 @@ def test_a_model_behind_the_scripted_server_scores_as_under_pytest(weather: Site
         page = weather.page
         weather.go("run?file=weather.tooleval.json&model=scripted")
         page.get_by_role("button", name="Run Eval").click()
-        page.get_by_text("1 of 6 results").wait_for()
+        page.get_by_text("1 of 6 cases").wait_for()
         page.reload()
         reloaded.set()
         page.get_by_role("link", name="Run again").wait_for()

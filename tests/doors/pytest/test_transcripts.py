@@ -246,7 +246,7 @@ def test_what_cannot_be_read_ends_the_run_with_its_place(project: Project) -> No
             "ERROR: --tooleval-transcripts: cannot be read",
             "logs/a.jsonl:1:1: messages?0?.role: invalid enum value 'robot'",
             "logs/a.jsonl:2:1: invalid JSON: Input data was truncated",
-            "logs/b.json:1:1: an object with the keys name, of no known format; *",
+            "logs/b.json:1:1: This is an object with the keys name, in which no list of chat *",
         ]
     )
     assert project.run("--tooleval-transcripts=logs").ret == pytest.ExitCode.USAGE_ERROR
