@@ -225,7 +225,7 @@ def test_models_without_a_key_run_in_a_fork_without_a_cassette(job: Job) -> None
     assert "- `not asked: the environment variable KEYED_KEY is not set" in job.summary
     assert job.status[0] == "pending"
     assert job.run(fork=True, MODEL="openai/gpt-4o,agent", **variables) == 1
-    assert "2 of 4 results could not be evaluated." in job.summary
+    assert "2 of 4 cases could not be evaluated." in job.summary
     assert job.status == ("failure", "agent: pass rate 0.50 over 2 cases")
 
 
