@@ -344,8 +344,9 @@ class PythonTests:
                 return  # the test itself failed, before a later trial asked
             if report.skipped and not hasattr(report, "wasxfail"):
                 result = case.skipped(reason_in(report))
-                if result.called_forbidden:
+                if result.called_forbidden and call.excinfo is not None:
                     report.outcome = "failed"  # nothing excuses it
+                    report.longrepr = _told(call.excinfo, result.reason)
             else:
                 case.ended(raised)
                 result = case.conclude()
@@ -380,7 +381,7 @@ def _file_of(item: pytest.Item) -> str:
 
 def _told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
     """A failure that the body did not raise, such as a broken policy: only its reason."""
-    shown: Any = excinfo.getrepr(style="value")
+    shown: Any = excinfo.getrepr(style="value", chain=False)
     shown.reprtraceback.reprentries[-1].lines = [f"E   {printable(reason)}"]
     return shown
 

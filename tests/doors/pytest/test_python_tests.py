@@ -661,6 +661,24 @@ class TestIt(unittest.TestCase):
     many.stdout.fnmatch_lines(["E *a method of unittest.TestCase runs once, so it cannot have trials"])
 
 
+def test_skip_in_unittest_after_a_forbidden_call(shop: Project) -> None:
+    text = """
+class TestIt(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def ask(self, tooleval):
+        self.tooleval = tooleval
+
+    def test_it(self):
+        self.tooleval("Where is A1?", agent=agent, world=Shop, forbidden_calls=["get_order"])
+        self.skipTest("later")
+"""
+    result = run(shop, text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E   called get_order, which is forbidden", "FAILED *is forbidden"])
+    result.stdout.no_fnmatch_line("*Skipped: later*")
+    result.stdout.no_fnmatch_line("During handling*")
+
+
 def test_each_of_several_models(shop: Project) -> None:
     shop.suite(right("x"))
     shop.script("Weather in Paris?", calls=[call(city="Paris")])
