@@ -149,11 +149,7 @@ class PythonCase:
 
     def conclude(self) -> CaseResult:
         """The result of all trials."""
-        asked = self.question
-        assert asked is not None
-        answers = [self._answer(number) for number in range(self.trials)]
-        given = [self._given(number) for number in range(self.trials)]
-        self.result = evaluate(asked.place, answers, asked.job.scorers, given=given)
+        self.result = self._evaluated(self.trials)
         return self.result
 
     def skipped(self, reason: str) -> CaseResult:
@@ -161,18 +157,21 @@ class PythonCase:
 
         Nothing excuses a forbidden call in a trial that ran.
         """
+        assert self.question is not None
+        self.ended(None)
+        found, blank = self._evaluated(self.number + 1), self.question.place.blank
+        if not found.called_forbidden:
+            found = structs.replace(blank, outcome="skipped", reason=clean_reason(reason))
+        self.result = found
+        return found
+
+    def _evaluated(self, trials: int) -> CaseResult:
+        """The result of the first trials."""
         asked = self.question
         assert asked is not None
-        self.ended(None)
-        ran = range(self.number + 1)
-        answers, given = (
-            [self._answer(number) for number in ran],
-            [self._given(number) for number in ran],
-        )
-        found = evaluate(asked.place, answers, asked.job.scorers, given=given)
-        blank = structs.replace(asked.place.blank, outcome="skipped", reason=clean_reason(reason))
-        self.result = found if found.called_forbidden else blank
-        return self.result
+        answers = [self._answer(number) for number in range(trials)]
+        given = [self._given(number) for number in range(trials)]
+        return evaluate(asked.place, answers, asked.job.scorers, given=given)
 
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:
