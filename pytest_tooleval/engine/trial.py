@@ -143,7 +143,7 @@ async def _play(
         if last.to_answer or last.no_answer is not None or last.unread:
             break  # the turn did not end
         # The toolbox has not seen what a provider or an agent ran itself. No later error may hide it.
-        # A case of one reply has no later one, and is replayed without a loop.
+        # In a case of one reply there is none, so nothing needs to be looked up.
         calls = [call for reply in played for call in reply.calls]
         if case.has_tool_rounds and await toolbox.forbids(calls):
             break

@@ -51,19 +51,16 @@ def is_list(value: Any) -> bool:
     found = objects_in(value)
     if not found or len(found) != len(as_list(value)):
         return False
-    kinds = [
-        as_text(each.get("role") or fields_of(each).get("type") or each.get("from")) for each in found
-    ]
     if all("from" in each and "value" in each for each in found):
         return True
     if all("part_kind" in as_mapping(next(iter(as_list(each.get("parts"))), None)) for each in found):
         return True
-    known = all(is_message(each) for each in found) and {*kinds} <= _ROLES
-    return known and not _REPLIES.isdisjoint(kinds)
+    speakers = {*map(_speaker, found)}
+    return all(map(is_message, found)) and speakers <= _ROLES and not _REPLIES.isdisjoint(speakers)
 
 
 def _speaker(message: Mapping[str, Any]) -> str:
-    return as_text(message.get("role") or fields_of(message).get("type")).lower()
+    return as_text(message.get("role") or fields_of(message).get("type"))
 
 
 def lists_in(value: Any) -> list[Found]:

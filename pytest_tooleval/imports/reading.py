@@ -141,9 +141,7 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
 
 def _is_yaml(path: Path) -> bool:
     """Whether a file in a folder is a config or a cassette of VCR, which may have no ending."""
-    return path.name in _CONFIGS or (
-        path.suffix in ("", *_YAML) and path.is_file() and _is_cassette(path)
-    )
+    return path.name in _CONFIGS or (path.suffix in ("", *_YAML) and _is_cassette(path))
 
 
 def _is_cassette(path: Path) -> bool:

@@ -17,6 +17,7 @@ from .records import Record
 
 _SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
 _DEEPEST = 12
+_PREFIX = "attributes."
 _FAILED = (2, "STATUS_CODE_ERROR")
 
 
@@ -180,9 +181,6 @@ def spans_of(record: Record) -> Iterator[TraceSpan]:
                     _attributes(span.attributes),
                     (span.status.message or "it failed") if span.status.code in _FAILED else None,
                 )
-
-
-_PREFIX = "attributes."
 
 
 def _single(span: Mapping[str, Any], at: Problem) -> TraceSpan:

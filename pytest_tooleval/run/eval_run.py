@@ -40,9 +40,8 @@ _ROW = msgspec.json.Decoder(CaseRow)
 class EvalRun:
     """A run: its settings, its results and verdict, what else is known of it, and who follows it.
 
-    pytest's hooks keep what pytest knows: the `collected` cases, in the
-    controller of xdist by node id, `unreadable` files,
-    `tests_failed` and `exitstatus`.
+    pytest's hooks keep what pytest knows: in the controller of xdist the `collected` cases by node id,
+    `unreadable` files, `tests_failed` and `exitstatus`.
     """
 
     def __init__(self, process: Process, settings: Settings) -> None:

@@ -16,7 +16,7 @@ from .expectations import ANY_TOOL, Expectations, ExpectedCall
 from .fingerprints import content_of_case
 from .model import Suite, world_of
 from .overrides import ChoiceWord, Overrides
-from .patterns import fits, is_pattern, with_fitting
+from .patterns import with_fitting
 from .tools import Choice, Tool
 
 _DEFAULTS = {row.name: row.default for row in ROWS if row.default is not None}
@@ -53,9 +53,8 @@ def accepts(tools: Sequence[str], called: str, case: ResolvedCase) -> bool:
     """True if a called name is one of the expected ones, or fits a pattern; `"*"` accepts any."""
     if called in tools or ANY_TOOL in tools:
         return True
-    if any(is_pattern(tool) and fits(tool, called) for tool in tools):
-        return True
-    named = with_fitting(tools, (tool.name for tool in case.tools))
+    # A pattern may fit the name as the model wrote it, or the offered tool that it means.
+    named = with_fitting(tools, (called, *(tool.name for tool in case.tools)))
     return any(same_name(tool, called, case) for tool in named)
 
 

@@ -226,7 +226,7 @@ def edits_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[Edit]:
     for part in parts_of(case, suite, earlier):
         old, new = (_value_of(part, case, each) for each in (earlier, suite))
         path, old, new = _narrowed(old, new)
-        yield Edit(part_text(part) + f" at {path}" * bool(path), _text(old), _text(new))
+        yield Edit(part_text(part) + (f" at {path}" if path else ""), _text(old), _text(new))
 
 
 def _narrowed(old: Any, new: Any) -> tuple[str, Any, Any]:
