@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from builders import tool
+from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.clients.own_loop import OwnLoop
@@ -24,6 +25,7 @@ from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript, measures_of
 from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.case import ResolvedCase
+from pytest_tooleval.worlds.world import WorldSpec
 
 from ..fakes import case_of, only
 
@@ -280,11 +282,19 @@ async def withdraws(messages, tools, call_tool):
     await asyncio.sleep(0)
     for each in made[1:]:
         each.cancel()
+    await asyncio.sleep(0)
+    (HERE / "withdrawn").touch()
     await asyncio.gather(*made, return_exceptions=True)
     return "Done."
 
 async def _wait(later):
     return await later
+
+class Desk:
+    def search(self, n: int) -> str:
+        while not (HERE / "withdrawn").exists():
+            time.sleep(0.001)
+        return "found"
 
 async def parallel_and_backwards(messages, tools, call_tool):
     asked = [("search", {"n": 1}), ("search", {"n": 2})]
@@ -541,7 +551,9 @@ def test_no_error_hides_a_forbidden_call(runner: Runner, folder: Path, name: str
 
 
 def test_a_call_that_the_agent_has_withdrawn_does_not_run(runner: Runner, folder: Path) -> None:
-    transcript = run(runner, folder, "withdraws")
+    # The world is still busy with the first one when the others are withdrawn.
+    case = structs.replace(chain(), world=WorldSpec("looping:Desk", folder))
+    transcript = run(runner, folder, "withdraws", case)
     assert len(transcript.calls) < 5
     assert transcript.replies[-1].text == "Done."
 
