@@ -42,7 +42,6 @@ _COMMANDS = {
     "models": _Place("models:models"),
     "cassette": _Place("cassettes:cassette"),
     "merge": _Place("merge:merge", error=_NotJudged),
-    "power": _Place("power:power"),
     "schema": _Place("suites:schema"),
 }
 # The names of the commands by tier, as help lists them.

@@ -23,7 +23,6 @@ from ..verdicts.sides import Side
 from ..writing import write_whole
 from .output import case_lines, confusion_lines, history_lines, run_lines, trend_lines
 from .shared import Group, ShareType
-from .site import write_site
 from .suite_files import STDOUT
 
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
@@ -375,27 +374,6 @@ def prune(
     cases, size = store.delete(*ids)
     freed = f", {size / 1e6:.1f} MB freed" if size else ""
     click.echo(f"deleted {counted(len(ids), 'run')} with {counted(cases, 'case row')}{freed}")
-
-
-@history.command()
-@click.argument("target", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many runs.")
-@history_option
-@folder_option
-def html(target: Path, limit: int, folder: Path | None, place: str | None) -> None:
-    """Write the newest runs as a static site, such as for GitHub Pages.
-
-    Writes index.html and each run's HTML report. Its readers see all prompts and answers.
-    """
-    store = _open(folder, place)
-    runs = [run for run in store.runs(limit) if run.status == "finished"]
-    if not runs:
-        raise ToolevalError(f"{store.place.name}: no finished run")
-    try:
-        write_site(store, target, runs)
-    except OSError as error:
-        raise ToolevalError(f"{target}: cannot be written: {os_reason(error)}") from None
-    click.echo(f"wrote {printable(str(target / 'index.html'))} with {counted(len(runs), 'run')}")
 
 
 def _age(text: str) -> timedelta:

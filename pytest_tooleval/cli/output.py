@@ -41,14 +41,9 @@ def branch_text(git: Git | None) -> str:
 
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A line for each run, the newest whole one first."""
-    texts = {"id", "when", "verdict", "commit", "branch", "models", "tags"}
-    return table(history_cells(whole_first(runs)), texts)
-
-
-def history_cells(runs: Sequence[RunSummary]) -> list[dict[str, str]]:
-    """The columns of each run, safe to print."""
+    runs = whole_first(runs)
     found = table_of("runs", runs)
-    return [
+    rows = [
         {
             "id": printable(run.id),
             "when": local_time(run.started),
@@ -62,6 +57,7 @@ def history_cells(runs: Sequence[RunSummary]) -> list[dict[str, str]]:
         }
         for run, record in zip(runs, found.records, strict=True)
     ]
+    return table(rows, texts={"id", "when", "verdict", "commit", "branch", "models", "tags"})
 
 
 def _partial(run: RunSummary) -> str:

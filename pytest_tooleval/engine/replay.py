@@ -59,20 +59,15 @@ def _recorded(trial: Trial) -> Transcript | None:
     return None
 
 
-def replayed(trial: Trial) -> Transcript:
-    """The transcript of a trial from its cassette, whose mode must be `none`.
+def first_missing(trial: Trial) -> Mapping[str, Any] | None:
+    """The trial's first question, calls to live tools included, that its cassette cannot answer.
 
-    Raises NotRecorded for the first question without an answer, including calls to live tools.
+    The cassette's mode must be `none`. Returns None if nothing is missing.
     """
     cassette = trial.job.cassette
     assert cassette is not None
-    return asyncio.run(run_trial(trial, RecordedModels(cassette.find), trial.live_tools()))
-
-
-def first_missing(trial: Trial) -> Mapping[str, Any] | None:
-    """The trial's first question that its cassette cannot answer, or None."""
     try:
-        replayed(trial)
+        asyncio.run(run_trial(trial, RecordedModels(cassette.find), trial.live_tools()))
     except NotRecorded as missing:
         return missing.asked
     return None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 import pytest
 
 from ..engine.estimate import estimate
-from ..engine.trial import Job
 from ..record.events import Estimated
-from ..reports.planning import Design, design_lines, estimate_lines
+from ..reports.planning import estimate_lines
 from ..run.eval_run import EvalRun
 from ..text import counted
 from .items import CaseItem, is_skipped
@@ -30,15 +29,3 @@ def show_estimate(config: pytest.Config, run: EvalRun, cases: Iterable[CaseItem]
             reporter.write_line(
                 f"not estimated: {counted(more, 'Python test')}, as only a run knows the prompts"
             )
-        for line in _detectable(jobs) if run.settings.judging.baseline is not None else ():
-            reporter.write_line(line)
-
-
-def _detectable(jobs: Sequence[Job]) -> Iterator[str]:
-    """Which drops the comparison with the baseline can detect, at typical pass rates."""
-    from ..verdicts.simulation import typical_pass_rates
-
-    cases = {job.case.id: job.case for job in jobs if not job.case.arm.variant}
-    if cases:
-        trials = min(case.trials for case in cases.values())
-        yield from design_lines(Design("typical pass rates", len(cases), trials, [typical_pass_rates]))

@@ -86,17 +86,13 @@ def html_text(document: Document, trends: Sequence[Trend] = ()) -> str:
     No text of the document is in the markup. The data is compressed: a line for what is shown at once,
     and one for every few cases with their transcripts, which the page reads when one is opened.
     """
-    style, script = page_style(), script_text()
+    style, script = (PAGE / "page.css").read_text(encoding="utf-8"), script_text()
     policy = _POLICY.format(style_hash=_hash(style), script_hash=_hash(script))
     starts = range(0, len(document.cases), _TOGETHER)
     blocks = (list(document.cases[start : start + _TOGETHER]) for start in starts)
     head = {"document": page_document(document.rows()), "trends": trends, "together": _TOGETHER}
     data = "\n".join(map(_packed, chain([head], blocks)))
     return _FRAME.format(policy=policy, style=style, version=__version__, data=data, script=script)
-
-
-def page_style() -> str:
-    return (PAGE / "page.css").read_text(encoding="utf-8")
 
 
 def page_document(document: RowsDocument, say: Callable[[str], str] = str) -> dict[str, object]:

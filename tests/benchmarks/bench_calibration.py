@@ -27,7 +27,7 @@ from msgspec import structs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from power import power
+from power import after_drop, power, typical_pass_rates
 
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION, Run
@@ -35,7 +35,6 @@ from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.paired import Limits
 from pytest_tooleval.verdicts.sides import Side
-from pytest_tooleval.verdicts.simulation import after_drop, typical_pass_rates
 from pytest_tooleval.verdicts.variants import compare_variants
 
 # Tool, parameters and validity of an answer.

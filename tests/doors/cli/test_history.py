@@ -180,7 +180,6 @@ def test_no_history(history: History, invoke: Invoke, arguments: tuple[str, ...]
         ("show",),
         ("show", "latest", "paris"),
         ("compare",),
-        ("history", "html", "site"),
     ],
 )
 def test_a_damaged_document(history: History, invoke: Invoke, arguments: tuple[str, ...]) -> None:
@@ -560,24 +559,3 @@ def test_a_pipe_that_lacks_characters(history: History, tmp_path: Path) -> None:
         [*command, "-C", str(tmp_path)], env=environment, capture_output=True, text=True, check=True
     )
     assert "claude-3  ??  pass rate: first 1.00 ? last 1.00" in done.stdout
-
-
-def test_a_static_site_has_a_list_and_a_report_of_each_run(
-    history: History, invoke: Invoke, tmp_path: Path
-) -> None:
-    ids = [keep_run(history, "<script>x</script>"), keep_run(history, "main")]
-    done = invoke("history", "html", str(tmp_path / "public"))
-    assert done.output == f"wrote {tmp_path / 'public' / 'index.html'} with 2 runs\n"
-    text = (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
-    assert "<script>" not in text
-    for id in ids:
-        assert f'<a href="runs/{id}.html">' in text
-        assert (tmp_path / "public" / "runs" / f"{id}.html").stat().st_size > 10_000
-
-
-def keep_run(history: History, branch: str) -> str:
-    run = structs.replace(run_of(), git=Git("a" * 40, branch, False))
-    writer = history.begin(run)
-    writer.add(kept(case_of()))
-    writer.finish(run)
-    return writer.id

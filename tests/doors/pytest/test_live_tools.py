@@ -381,24 +381,3 @@ def test_a_second_model_has_answers_of_its_own(clerk: Live) -> None:
     clerk.write("tooleval.toml", '[models.other]\ncallable = "other_agent:answer"')
     clerk.run(tape, model="other", allow="refund").assert_outcomes(passed=1)
     assert len(clerk.log("server")) == 4
-
-
-def test_frozen_tools_answer_without_their_server(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(live, FIRST, ["find_station", {"city": "Rome"}], LAST)
-    live.run("--tooleval-cassette=tapes", "--tooleval-report=out.json")
-    before = answers(live)
-    monkeypatch.chdir(live.path)
-    [tape] = (live.path / "tapes").glob("*.jsonl")
-    arguments = [str(tape), "s.tooleval.json", "--model=agent"]
-    done = CliRunner().invoke(main, ["cassette", "freeze", *arguments])
-    assert (done.exit_code, done.output) == (
-        0,
-        "wrote s.tooleval.json: 2 recorded answers, 1 mock\n",
-    )
-    (live.path / "server.log").unlink()
-    live.run("--tooleval-report=out.json", allow=None).assert_outcomes(passed=1)
-    assert answers(live) == before
-    assert len(before) == 2
-    assert not (live.path / "server.log").exists()
-    again = CliRunner().invoke(main, ["cassette", "freeze", *arguments])
-    assert "nothing to freeze" in again.output

@@ -1065,7 +1065,6 @@ def test_lf_runs_what_failed(shop: Project) -> None:
 SENTENCES = {
     "validate test_it.py": "a file of Python code, which is not read as data; expected a suite",
     "tools test_it.py": "a file of Python code, which is not read as data",
-    "power test_it.py": "a file of Python code, which is not read as data; expected a JSON report",
 }
 
 

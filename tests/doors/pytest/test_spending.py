@@ -191,11 +191,3 @@ def test_what_is_replayed_costs_nothing_now(project: Project, option: str) -> No
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["cost: $0.1000; spent in this run: $0"])
     assert project.document()["run"]["spent"] == {}
-
-
-def test_the_estimate_says_which_drops_a_comparison_can_detect(project: Project) -> None:
-    project.suite(*(right(f"c{number}") for number in range(3)))
-    project.run("--tooleval-report=before.json")
-    shown = project.run("--tooleval-estimate", "--tooleval-baseline=before.json").stdout
-    shown.fnmatch_lines(["typical pass rates: 3 cases, 1 trial each, compared with a run like it*"])
-    assert "typical pass rates" not in project.run("--tooleval-estimate").stdout.str()

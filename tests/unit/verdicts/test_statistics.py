@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from power import power
+from power import after_drop, power, typical_pass_rates
 
 from pytest_tooleval.verdicts import statistics
-from pytest_tooleval.verdicts.simulation import after_drop, typical_pass_rates
 from pytest_tooleval.verdicts.statistics import (
     holm,
     kappa,
