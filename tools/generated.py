@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import LIMITS
 from pytest_tooleval.record.results import NOT_SAID
+from pytest_tooleval.record.transcript import Measures
 from pytest_tooleval.reports.text import NOTHING, WHOLE
 from pytest_tooleval.settings.options import GROUPS, PRESETS, options_text
 from pytest_tooleval.suite.load import parse_suite
@@ -226,15 +227,25 @@ def document() -> str:
     return table(("part", "has"), [(f"`{name}`", part["description"]) for name, part in parts.items()])
 
 
-def fields(struct: str) -> Callable[[], str]:
+def fields(struct: str, *, without: Collection[str] = ()) -> Callable[[], str]:
     """The fields of a type of the results."""
 
     def made() -> str:
         parts = results_schema()["$defs"][struct]["properties"]
-        rows = [(f"`{name}`", part["description"].replace("|", "\\|")) for name, part in parts.items()]
+        rows = [
+            (f"`{name}`", part["description"].replace("|", "\\|"))
+            for name, part in parts.items()
+            if name not in without
+        ]
         return table(("field", "meaning"), rows)
 
     return made
+
+
+def measures() -> str:
+    """The fields that trials and replies share."""
+    others = results_schema()["$defs"]["Reply"]["properties"].keys() - {*Measures.__struct_fields__}
+    return fields("Reply", without=others)()
 
 
 # JSON, an option, a placeholder or a field's name in a description.
@@ -471,7 +482,13 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/reference/models.md", "features"): features,
     ("docs/guides/mutation.md", "destructive"): destructive,
     ("docs/guides/mutation.md", "gaps"): gaps,
-    **{("docs/reference/python.md", f"fields of {name}"): fields(name) for name in _RESULTS_IN_PYTHON},
+    ("docs/reference/python.md", "fields of both"): measures,
+    **{
+        ("docs/reference/python.md", f"fields of {name}"): fields(
+            name, without=Measures.__struct_fields__ if name in ("TrialResult", "Reply") else ()
+        )
+        for name in _RESULTS_IN_PYTHON
+    },
 }
 
 
