@@ -1,6 +1,6 @@
 """Figures as text: one function for each kind, for every view. `numbers.js` has the same for the page.
 
-Halves go away from zero, as in JavaScript. What is unknown is said to be, and never 0.
+Halves go away from zero, as in JavaScript. An unknown figure is `-` or a word, and never 0.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class _Place(NamedTuple):
 def without_keys(text: str, public: PublicTexts | None = None) -> str:
     """Replace everything that looks like a key, unless it is public.
 
-    This covers keys that appear only once the escapes of JSON or a URL are read, also if only a part of
+    This covers keys that appear only once the escapes of JSON or a URL are read, even if only a part of
     the text is JSON. Everything but the keys stays as it is.
     """
     if len(text) < _SHORTEST:
@@ -188,7 +188,7 @@ def _plain_keys(text: str, public: PublicTexts | None) -> list[_Place]:
 
 
 def _merged(places: Iterable[_Place]) -> list[_Place]:
-    """In order. Of a key within another one, only the other one stays."""
+    """In order, without keys that are part of another one."""
     merged: list[_Place] = []
     for place in sorted(places, key=lambda each: (each.start, -each.end)):
         if not merged or place.start >= merged[-1].end:

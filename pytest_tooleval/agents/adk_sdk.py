@@ -105,8 +105,8 @@ class _Event(NamedTuple):
 def _plugin(desk: ToolDesk, session: str, events: list[_Event]) -> Any:
     """A plugin that answers confirmation requests, and asks the suite before an agent's tool runs.
 
-    A plugin also sees the tools of sub-agents and of agents that are tools, which have sessions of their
-    own. It adds the events of these.
+    A plugin also sees the tools of sub-agents and of agents that are tools, which have their own
+    sessions. It adds the events of these.
     """
     from google.adk.plugins.base_plugin import BasePlugin
     from google.adk.tools.tool_confirmation import ToolConfirmation

@@ -78,7 +78,7 @@ _FORM = "structured_response"
 
 
 class _Seen:
-    """The new messages of a run, also those that a middleware removed from the state later."""
+    """The new messages of a run, including those that a middleware removed from the state later."""
 
     def __init__(self, asked: Iterable[str]) -> None:
         self.last: Message = {}

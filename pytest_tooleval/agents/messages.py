@@ -65,7 +65,7 @@ class ToolDesk:
         self._paused: set[tuple[object, str, str]] = set()
 
     def rejects(self, name: str) -> bool:
-        """Whether the case rejects calls of this tool by name. Unlisted tools may be rejected, too."""
+        """Whether the case rejects calls of this tool by name. Unlisted tools may be rejected."""
         return name.casefold() in self._rejected
 
     def would_approve(self, name: str) -> bool:

@@ -22,7 +22,7 @@ _DEPENDABOT = "dependabot[bot]"
 
 @dataclass(frozen=True)
 class CiJob:
-    """A job. What the service does not say is empty, 0 or None."""
+    """A job. Values that the service does not give are empty, 0 or None."""
 
     service: Literal["github", "gitlab"]
     annotates: bool  # it reads the commands that a job prints

@@ -44,7 +44,7 @@ def path_within(folder: Path) -> str | None:
 
 
 def parents_of_head(folder: Path) -> list[str]:
-    """The parents of the commit that is checked out, also in a shallow clone, which may lack them."""
+    """The parents of the commit that is checked out, even in a shallow clone, which may lack them."""
     about = (git_output(folder, "cat-file", "-p", "HEAD") or "").partition("\n\n")[0]
     return re.findall(r"^parent (\w+)$", about, re.MULTILINE)
 
@@ -107,7 +107,7 @@ def file_at(revision: str, file: Path) -> str | None:
 
 
 def git_output(folder: Path, *arguments: str, timeout_s: float | None = None) -> str | None:
-    """What git prints, stripped; None when it fails, is missing or takes too long."""
+    """The stripped output of git; None when it fails, is missing or takes too long."""
     # pytest may change a variable in another thread meanwhile.
     names = [name for name in list(os.environ) if name not in _OF_HOOKS]
     environment = {name: value for name in names if (value := os.environ.get(name)) is not None}

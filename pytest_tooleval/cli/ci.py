@@ -129,7 +129,7 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
 
 
 class _Message(NamedTuple):
-    """What is posted: the comment's text, and the status with its own; None sets none."""
+    """The comment's text, and the status to set with its text, or None."""
 
     text: str
     state: State | None

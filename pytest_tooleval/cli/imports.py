@@ -37,7 +37,7 @@ _out = click.option(
 
 
 class _Imports(Group):
-    """Commands for what is no file. Without the name of one, the arguments are files."""
+    """Commands for sources other than files. Without the name of one, the arguments are files."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in ctx.help_option_names and self.get_command(ctx, args[0]) is None:
@@ -185,7 +185,7 @@ def _import(
     previous = existing(out)
     data = previous.data if previous else None
     try:
-        # What the modules of an agent print is no part of a suite.
+        # The output of an agent's modules does not belong to the suite.
         with redirect_stdout(sys.stderr):
             found, lines = find(bool(data and data.get("tools")))
         made = apply(found, name_for(out, found.name), data, tick)

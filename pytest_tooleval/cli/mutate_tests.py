@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PLUGIN = "pytest_tooleval.plugin.python_mutants"
 _RUNS = 50  # the newest ones, in which an answer to each test is looked for
 _LONGEST_S = 600.0
-_CUT_SHORT = (2, 3)  # pytest's status after pytest.exit(), and after an error of its own
+_CUT_SHORT = (2, 3)  # pytest's status after pytest.exit(), and after an internal error
 
 
 def is_python_test(path: Path) -> bool:

@@ -55,8 +55,8 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
 
     Prints problems and warnings as FILE:LINE:COLUMN: MESSAGE. Plays the expected calls of cases with a
     world on that world, twice. Says which configured models have what the tools ask for, such as
-    defer_loading. The exit status is 1 for problems (with --strict, also warnings), and 2
-    if there is nothing to check.
+    defer_loading. The exit status is 1 for problems (with --strict, even for warnings), and
+    2 if there is nothing to check.
     """
     from ..scoring.half_work import unnoticed_calls
     from ..scoring.rehearsal import rehearse
@@ -105,7 +105,7 @@ def _configured(project: Project) -> list[ModelSpec]:
     try:
         tables = project.tables()
         return [spec_from_table(name, tables) for name in tables.tables]
-    except ConfigError:  # of no concern to suites that ask nothing special of a model
+    except ConfigError:  # of no concern to suites without special features
         return []
 
 

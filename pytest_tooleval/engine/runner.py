@@ -160,7 +160,7 @@ class Runner:
     def close(self, timeout_s: float = 10.0) -> None:
         """Cancel all trials, but read responses that have begun, and end the thread.
 
-        Waits at most `timeout_s` seconds. Ctrl-C cancels these, too.
+        Waits at most `timeout_s` seconds. Ctrl-C cancels even these.
         """
         if self._closed:
             return
@@ -177,7 +177,7 @@ class Runner:
         # `asyncio.wait` everywhere, so that a library that swallows cancellation cannot block us.
         try:
             self._shared.ended.set()
-            # What has arrived is read first.
+            # Read the responses that have arrived first.
             await asyncio.sleep(_ARRIVED_S)
             begun = receiving_tasks()
             await _end(_others() - begun)

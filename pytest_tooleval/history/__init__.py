@@ -1,4 +1,4 @@
-"""All runs: documents in a folder or a bucket, runs under way, and an index of them in `.tooleval`."""
+"""All runs: documents and their heads in a folder or a bucket, and logs of runs that have not ended."""
 
 from .heads import ShortCase
 from .log import RunWriter

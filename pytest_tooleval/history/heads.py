@@ -31,7 +31,7 @@ Trust = Literal["whole", "partial", "fork"]
 
 
 class Sums(Struct, frozen=True):
-    """Of a suite on a model, or on all (empty); of all suites without `file` and `suite`.
+    """Sums for a suite, or for all without `file` and `suite`, on a model, or on all if it is empty.
 
     `total` is None if all cases are under a variant. `suite_cases` are all cases of the suite, selected
     or not; `content` is its file's hash.
@@ -80,7 +80,7 @@ class Head(Struct, frozen=True, kw_only=True):
     bytes: int
     sha256: str
     written: float  # Unix time; of a log, its last event's
-    rows: int  # the number of cases, also under variants
+    rows: int  # the number of cases, including those under variants
     packed: int = 0  # the CRC of the member with the cases
     members: tuple[tuple[int, int], ...] = ()
     parts: tuple[Sums, ...]

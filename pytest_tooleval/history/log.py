@@ -1,4 +1,4 @@
-"""A run under way: a file of its events, one a line, which its process keeps locked.
+"""The log of a run that has not ended: an event a line, in a file that its process keeps locked.
 
 The system releases the lock when the process ends, however it ends; a process id could belong to another
 process by then. Each run has its own file, which no other process appends to.

@@ -77,7 +77,7 @@ class Runs:
         self._listing = None
 
     def listing(self) -> Listing:
-        """Of a bucket the last one, unless this machine's logs are others now. Raises ToolevalError."""
+        """A bucket's is the last one, unless this machine's logs have changed. Raises ToolevalError."""
         # The logs first: a run has its head before its log goes.
         logs = frozenset(path.name.removesuffix(ENDING) for path in self._logs.glob(f"*{ENDING}"))
         known = self._listing

@@ -2,7 +2,7 @@ r"""Characters that a pattern with `(?i)` takes for the same, as ECMA-262 does w
 
 Two characters are the same if their simple case folding is (Unicode's CaseFolding.txt, C and S). So the
 Kelvin sign is `k` and the long s is `s`, but a dotted capital I and a dotless i are only themselves.
-`regex` has other rules, also for `\p{Lu}` and `[^\W]`, so its own flag is not used.
+`regex` has other rules, even for `\p{Lu}` and `[^\W]`, so its own flag is not used.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def any_case(ranges: Ranges) -> Ranges:
 
 @lru_cache(maxsize=256)
 def others_of_class(inside: str) -> Ranges:
-    r"""Return what a class such as `\p{Lu}`, the inside of a `regex` set, also has in any case."""
+    r"""Return the characters that a class, the inside of a `regex` set, gains when case is ignored."""
     import regex
 
     one = regex.compile(f"[{inside}]", regex.VERSION0, cache_pattern=False)

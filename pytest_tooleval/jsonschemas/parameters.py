@@ -24,7 +24,7 @@ _ELSEWHERE = {"additionalProperties": True}  # another document may allow anythi
 
 
 def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[Loc]:
-    """Return the paths of keys that a schema neither declares nor allows, also inside the arguments.
+    """Return the paths of keys that a schema neither declares nor allows, at any depth.
 
     A schema without `properties`, `patternProperties` and `required` allows all keys; an empty
     `properties` declares none. Raises CannotCompare for a pattern that cannot be searched for.
@@ -38,7 +38,7 @@ def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
         at, value, schemas = waiting.pop()
         each = [_in_place(one, schema) for one in schemas]
         parts = [part for of_one in each for part in of_one]
-        # Of several schemas, one may be right that says nothing.
+        # One of several schemas may be right without declaring anything.
         if isinstance(value, dict) and all(map(_says, each)):
             found += [(*at, name) for name in value if not _is_declared(name, parts)]
         within = _within(value, parts)

@@ -58,6 +58,6 @@ def _piece(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _one_of(characters: str, own: str) -> str:
-    """Return a character that the class matches: one of its own, or a common one."""
+    """Return a character that the class matches: one that it names, or a common one."""
     one = compiled(f"^{characters}$")
     return next((c for c in own + _CHARACTERS if one.search(c)), "")

@@ -58,7 +58,7 @@ def _problem(key: str, value: Any) -> str | None:
 
 
 def is_keyword(key: str) -> bool:
-    """True for a keyword of JSON Schema, also an annotation (`x-...`)."""
+    """True for a keyword of JSON Schema, including annotations (`x-...`)."""
     return key in _KNOWN or key.startswith("x-")
 
 

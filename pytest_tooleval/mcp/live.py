@@ -50,7 +50,7 @@ class LiveMcp:
         self.tools = functions.tools
         self._listed = tuple(entries)
         self._only = only
-        # Of two tools with the same name, keep the first, as in the functions.
+        # The first of two tools with the same name counts, as in the functions.
         first = {entry["name"]: entry for entry in reversed(entries)}
         names = [tool["function"]["name"] for tool in functions.tools]
         self._entries = {n: first[functions.originals.get(n, n)] for n in names}

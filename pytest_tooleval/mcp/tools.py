@@ -39,8 +39,8 @@ def as_functions(
 ) -> Functions:
     """A server's tools as functions, with unchanged input schemas.
 
-    `known` are earlier `originals`, whose names are reused. Of two tools with the same name, the first
-    counts.
+    `known` are earlier `originals`, whose names are reused. The first of two tools with the same
+    name counts.
     """
     left_out: list[str] = []
     distinct: dict[str, Mapping[str, Any]] = {}

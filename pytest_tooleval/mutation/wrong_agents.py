@@ -22,14 +22,14 @@ WrongKind = Literal["recorded", "idle", "claims", "lies", "left_out", "argument"
 
 
 class AgentTurn(Struct, frozen=True):
-    """What an agent does when it is spoken to: calls, then a text."""
+    """A turn of an agent: calls, then a text."""
 
     calls: tuple[MutantCall, ...]
     text: str
 
 
 class WrongAgent(Struct, frozen=True):
-    """What it does in each turn, and what is wrong with that, in words."""
+    """An agent's turns, and the mistake in them, in words."""
 
     kind: WrongKind
     what: str

@@ -30,7 +30,7 @@ def holds_cases(file: Path) -> bool:
 
 
 class MisnamedSuite(pytest.File):
-    """A suite that the command line names, but whose name is no suite's."""
+    """A file that the command line names as a suite, whose name is not a suite's."""
 
     def collect(self) -> list[pytest.Item]:
         name = f"{self.path.stem}{SUITE_ENDING}"

@@ -1,4 +1,4 @@
-"""What is missing to ask: a model, or every key."""
+"""Missing preconditions of a run: a model, or every key."""
 
 from __future__ import annotations
 

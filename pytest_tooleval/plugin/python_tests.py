@@ -38,7 +38,7 @@ from .settings import config_tables
 from .verdicts import excused
 
 MODEL_FIXTURE = "tooleval_model"
-# What makes the cases of a run in which nothing is asked, as `tooleval mutate` starts it.
+# Where the cases of a run without requests come from, as `tooleval mutate` starts it.
 MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, PythonSetting, Asker, Wait], PythonCase]]()
 _case_key = pytest.StashKey[PythonCase]()
 _runs_key = pytest.StashKey[int]()
@@ -297,7 +297,7 @@ class PythonTests:
             name = getattr(context, "msg", None) or "subtest"
             case.noted = clean_reason(f"{name}: {reason_in(report)}")
 
-    # The outermost, as plugins that rerun a test wrap this hook, too.
+    # The outermost, as plugins that rerun a test also wrap this hook.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
@@ -493,7 +493,7 @@ def _trials(case: PythonCase) -> Iterator[AbstractContextManager[None]]:
         case.number = number
         yield _ending(case, raised)
         if case.question is None:
-            return  # the test asks nothing, so it is no case
+            return  # without a request, the test is not a case
     _judge(case, raised)
 
 

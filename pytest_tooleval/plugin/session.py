@@ -42,7 +42,7 @@ class EvalSession(Observer):
         if not self.run.process.is_worker:  # the xdist controller gets all cases
             self._show()
 
-    # Called of those that are registered already, too. With events, this session is the first.
+    # Also called for plugins that are registered already. With events, this session is the first.
     def pytest_plugin_registered(self, plugin: object, manager: pytest.PytestPluginManager) -> None:
         if manager.get_name(plugin) == "logging-plugin":
             keep_keys_out_of_logs(plugin)

@@ -46,8 +46,8 @@ class _About(NamedTuple):
 class SuiteWarnings:
     """Warns about the same problems as `tooleval validate`.
 
-    Of what it reads in a file, once, at a case concerned; of what a world answers to a case's expected
-    calls, at that case, if no other has said the same.
+    A problem in a file is reported once, at a case concerned. A world's wrong answer to a case's
+    expected calls is reported at that case, unless another one has reported the same.
     """
 
     def __init__(self, asking: Asking) -> None:

@@ -70,7 +70,7 @@ def run_pytest(arguments: Sequence[str], *, has_secrets: bool = True) -> Ended:
     passing = threading.Thread(target=pass_on, daemon=True)
     passing.start()
     while child.poll() is None:
-        with contextlib.suppress(KeyboardInterrupt):  # pytest gets it, too, and ends in order
+        with contextlib.suppress(KeyboardInterrupt):  # pytest also gets it, and ends in order
             child.wait()
     passing.join(_TICK_S)  # a program that it left behind may hold the pipe open
     text = b"".join(kept).decode("utf-8", "replace")

@@ -171,7 +171,7 @@ def _on_loop(function: Callable[..., Any], loop: asyncio.AbstractEventLoop) -> C
 
 
 def sign_of(thing: object, *, is_shared: bool) -> object:
-    """What is equal for the same agent or world in two bodies: functions are, by their code."""
+    """An identity that is equal for the same agent or world in two bodies: functions have their code."""
     if isinstance(thing, functools.partial):
         return sign_of(thing.func, is_shared=is_shared)
     if is_shared:

@@ -61,7 +61,7 @@ class Call:
         return self.made is not None and self.made.arguments is None
 
     def why_not(self, made: Call) -> list[str]:
-        """What is wrong with a made call of this tool, as a suite's scores say it."""
+        """The mistakes in a made call of this tool, as a suite's scores say them."""
         lines = argument_lines(as_written(self.arguments), made._as_made(), self._rules)
         return [line.says.format(line.check) for line in lines if line.check.value < 1 and line.says]
 

@@ -13,7 +13,7 @@ from ..matchers.matcher import MATCHERS, matcher_findings, matcher_key, operand_
 from ..matchers.modes import MODES
 from ..text import near
 
-# Python's `==` compares with case, too.
+# Python's `==` also compares case.
 RULES = MODES["case_sensitive"]
 
 

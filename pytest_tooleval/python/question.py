@@ -1,4 +1,4 @@
-"""What a test asks, made a case: its prompt, and the suite's words that stand beside it."""
+"""A test's request as a case: its prompt, and the suite's fields beside it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Test:
     def digest(self, file: Path) -> str:
         """A digest of a file on which answers depend.
 
-        Of the test's own file, it leaves out the other tests, and this one's assertions.
+        For the test's own file, it leaves out the other tests, and this one's assertions.
         """
         own = file == self.path
         return self.sources.asked(file, self._first_line) if own else self.sources.digest(file)
@@ -99,7 +99,7 @@ class Test:
 
     @property
     def asks_model(self) -> bool:
-        """True if the test certainly asks a model: it passes no agent."""
+        """True if the test certainly queries a model: it passes no agent."""
         node = self.sources.function(self.path, self._first_line)
         calls = [] if node is None else [each for each in ast.walk(node) if _is_question(each)]
         words = [word.arg for each in calls for word in each.keywords]  # type: ignore[attr-defined]
@@ -120,7 +120,7 @@ def _parts(code: bytes) -> tuple[str, Mapping[int, _Function]]:
 def _without(
     node: _Node, left_out: Callable[[ast.AST], bool], inside: tuple[type[ast.AST], ...]
 ) -> _Node:
-    """A syntax tree without some of its nodes, also those inside of nodes of these kinds."""
+    """A syntax tree without some of its nodes, even those inside of nodes of these kinds."""
     found = copy.copy(node)
     for name, value in ast.iter_fields(node):
         if isinstance(value, list):
@@ -164,7 +164,7 @@ def _code_of(node: _Function) -> str:
 
 
 def _plain(value: object) -> object:
-    """A parameter as JSON. Of an object, only its type says nothing of the process."""
+    """A parameter as JSON. An object is its type, as all else may depend on the process."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, (list, tuple)):

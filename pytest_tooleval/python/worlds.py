@@ -52,7 +52,7 @@ def world_of(world: object, trials: int, test: Test) -> WorldSpec:
     name = getattr(written, "__qualname__", type(written).__qualname__)
     is_bound = hasattr(named, "__self__") or isinstance(world, functools.partial)
     stands = factory is world and "<" not in name and not is_bound
-    # What else a local function uses is unknown here, and may differ from test to test.
+    # A local function may use more, which is unknown here and may differ from test to test.
     of = "" if stands else test.nodeid
     code = test.digest(file) if file == test.path else ""
     return WorldSpec(f"{file.stem}:{name}", file.parent, factory=factory, of=of, code=code)

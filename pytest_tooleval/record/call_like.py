@@ -1,6 +1,6 @@
 """Calls in fields and items that are not known here: never "nothing happened".
 
-Whatever it is called, a value holds a call if somewhere inside it, also behind one level of JSON text,
+Whatever it is called, a value holds a call if somewhere inside it, even behind one level of JSON text,
 an object names something and gives it arguments. The words within a field's name decide nothing.
 """
 
@@ -20,8 +20,8 @@ from .untrusted import as_mapping, as_text, objects_in
 # The field of a message with items of unknown types.
 UNREAD = "unread"
 
-# The keys of a call's name and of its arguments. Vague ones also stand in spans, prompts and settings,
-# and count only with the name of an offered tool.
+# The keys of a call's name and of its arguments. Spans, prompts and settings also have vague ones,
+# which count only with the name of an offered tool.
 _NAMES = {
     "clear": (
         "tool toolName tool_name function_name functionName recipient_name recipientName tool_id toolId"
@@ -55,7 +55,7 @@ _SCHEMAS = (
     "parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema",
     "args_schema",
 )  # fmt: skip
-# What is read elsewhere: of a reply, and of other messages.
+# The fields of a reply, and of other messages, that other modules read.
 _READ = frozenset(
     "role content tool_call_id refusal logprobs tool_searches programs unread tool_calls "
     "function_call".split()
@@ -241,7 +241,7 @@ class _Given(NamedTuple):
 
 
 def _given(value: Mapping[str, Any], *, is_clear: bool) -> _Given | None:
-    """What an object gives to what it names, which has a clear name; None if there is nothing."""
+    """The arguments in an object under a clear name; None if there are none."""
     found: list[_Given] = []
     for strength, keys in _ARGUMENTS.items():
         for key in keys:

@@ -137,7 +137,7 @@ def _folded(name: str) -> str:
 
 
 def native_calls(message: Mapping[str, Any]) -> list[object]:
-    """Return the calls in the chat API's fields of a reply, as they stand there, each once."""
+    """Return the calls in the chat API's fields of a reply, unchanged, each once."""
     raw = message.get("tool_calls")
     calls = list(raw) if isinstance(raw, (list, tuple)) else [raw] if raw else []
     function = message.get("function_call")  # the older field, perhaps for the same call

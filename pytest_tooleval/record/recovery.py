@@ -3,11 +3,11 @@
 Models write calls as text if they or their servers do not support the tools API, or if the server has
 the wrong parser. Two kinds are read:
 
-- a dialect's own openers (`dialects`), wherever they stand outside code and thinking. A call that begins
-  with one and cannot be read is `unread`, and the model's mistake. A bare opener is text, as is Cline's
-  without a known tool;
+- a dialect's own openers (`dialects`), anywhere outside code and thinking. A call that begins with one
+  and cannot be read is `unread`, and the model's mistake. A bare opener is text, as is Cline's without a
+  known tool;
 - JSON, lists as in Python, and fenced code, only if the whole reply consists of calls to known tools. A
-  closed `tool_code` fence (Gemma) may also stand in a text.
+  closed `tool_code` fence (Gemma) may also be within a text.
 
 A call within closed thinking is a draft. Within thinking that never ends, it cannot be read.
 """
@@ -33,7 +33,7 @@ CallFormat = Literal["native", "recovered"]
 MAX_LENGTH = 1_000_000
 
 _TOOL_CODE = "tool_code"
-_NO_DIALECT = "JSON"  # calls without an opener of their own
+_NO_DIALECT = "JSON"  # calls without a dialect's opener
 _OPENERS = re.compile("|".join(f"(?:{dialect.opener})" for dialect in DIALECTS))
 _STOPS = re.compile("|".join((f"(?P<thinking>{THINKING})", FENCE, TICKS, _OPENERS.pattern)))
 

@@ -241,7 +241,7 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_python(self) -> bool:
-        """True for a Python test, whose file is no suite."""
+        """True for a Python test, whose file is not a suite."""
         return self.file.endswith(".py")
 
     @property

@@ -19,7 +19,7 @@ from .columns import Table, table_lines, table_of
 from .model_lines import VERDICTS
 
 MOST = 20
-# Of listed cases, the worst first.
+# Kinds of changed cases, the worst first.
 GROUPS = ("forbidden", "newly broken", "worse", "failed", "error", "newly right", "better")
 _IMPROVED = ("newly right", "better")
 _MOVED = ("newly broken", "worse", *_IMPROVED)

@@ -96,7 +96,7 @@ def html_text(document: Document, trends: Sequence[Trend] = ()) -> str:
 
 
 def page_document(document: RowsDocument, say: Callable[[str], str] = str) -> dict[str, object]:
-    """What the page shows of a run: the document, and what is said of it in words and tables.
+    """The page's data: the document, and the sentences and tables about it.
 
     `say` puts a note into the page's own words.
     """

@@ -99,7 +99,7 @@ Sections = Iterator[Section]
 def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
     """A report of at most `limit` bytes of UTF-8, at least 4,096.
 
-    What does not fit is left out, by whole entries, and a line says so.
+    Entries that do not fit are left out whole, and a line says so.
     """
     return fitted(_verdict(document), _sections(document), _about(document.run), limit)
 
@@ -199,7 +199,7 @@ def _model_line(line: ModelLine) -> Iterator[str]:
 
 
 def _baseline(found: Comparison) -> Section:
-    """What was compared, and the metrics that fell."""
+    """The compared runs, and the metrics that fell."""
     head = f"\n{code(compared_text(found), _LINE)}\n"
     table = _table("\n", metrics_table(found, all_changed=False))
     return Section(head + table.head, table.entries)

@@ -59,7 +59,7 @@ class _Reason(NamedTuple):
 
 
 def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
-    """A line for each evaluated model; for gates over all models, too. None if the run is incomplete."""
+    """A line for each evaluated model, and for gates over all models. None if the run is incomplete."""
     run, found = document.run, document.baseline
     if run.shard is not None or ending(run.status, run.exitstatus):
         return

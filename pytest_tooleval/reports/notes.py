@@ -192,7 +192,7 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
 
 
 def spent_text(spent: Iterable[Spent]) -> str:
-    """What was spent: `unknown` if nothing is known of it, `at least` if not all.
+    """The money spent: `unknown` if no cost is known, `at least` if some are not.
 
     Requests that were cancelled may be billed.
     """
@@ -203,7 +203,7 @@ def spent_text(spent: Iterable[Spent]) -> str:
 
 
 def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:
-    """What a model was sent instead of what it refuses, on one line; empty for nothing."""
+    """The substitutes for parameters that a model refuses, on one line; empty for none."""
     return "; ".join(
         f"{fallback_text(each.parameter, each.sent)} ({counted(each.cases, 'case')})"
         for each in fallbacks

@@ -37,7 +37,7 @@ _LINE, _ASKED, _COMMAND = 300, 160, 400
 _BEFORE = 40  # characters before the first difference of long texts
 _GATES = ("**FAILED**", "inconclusive", "passed")
 _list = partial(listed, more="- and {} more\n")
-_INTERRUPTED = 2  # pytest's exit status, also for files that cannot be read
+_INTERRUPTED = 2  # pytest's exit status, even for files that cannot be read
 _GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
 
 
@@ -90,7 +90,7 @@ def _fails(document: RowsDocument, row: ModelSummary) -> bool:
 
 
 class Changed(NamedTuple):
-    """What a pull request changed: in suites, by file; recorded answers; or why this is not known.
+    """A pull request's changes: in suites, by file; recorded answers; or why this is not known.
 
     `loosened` is what makes suites easier to pass, by file.
     """
@@ -144,7 +144,7 @@ def comment_text(
     problem: str = "",
     note: str = "",
 ) -> str:
-    """The comment as Markdown. Whatever models and suites say stands in code spans.
+    """The comment as Markdown. Text from models and suites is in code spans.
 
     `place` finds a line of a file in the repository, and `cause` what may have broken a case. `link`
     leads to the report; `problem` is why pytest ended early, and `note` a sentence on what was left out.
@@ -222,7 +222,7 @@ def _lists(
 
 
 def _cause(row: CaseRow, found: Cause, above: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    """What may have broken a case; `above` are the edits of the case before it."""
+    """The edits that may have broken a case; `above` are those of the case before it."""
     if row.asked:
         yield f"    - asks: {code(row.asked, _ASKED)}"
     is_same = bool(above) and list(found.edits) == list(above)

@@ -85,7 +85,7 @@ def _score_rows(trial: TrialResult, result: CaseResult) -> list[list[str]]:
 def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]], most: int) -> Iterator[str]:
     """The checks by call; those that failed have a line for expected and one for actual.
 
-    Values are cut to `most` characters. A reason follows a long one without a column of its own.
+    Values are cut to `most` characters. A reason follows a long one without its own column.
     """
     whole = WHOLE["conversation" if "conduct" in trial.scores else "answer"]
     for place, checks in by_call.items():

@@ -59,7 +59,7 @@ def variant_lines(
 
 
 def curves_of(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, list[str]]]:
-    """What each curve is about, and its lines: a mark for the pass rate, dashes for its interval."""
+    """Each curve's title and lines: a mark for the pass rate, dashes for its interval."""
     for series in series_of(variants):
         found = [(n, each) for n, points in series.points.items() for each in points]
         for model in dict.fromkeys(each.model for _, each in found):

@@ -191,7 +191,7 @@ class Asker:
 
     @property
     def spent(self) -> Mapping[str, Spent]:
-        """What this process spent, by model, without what is in a ledger."""
+        """The money that this process spent, by model, without amounts that are in a ledger."""
         return self._spending.apart
 
     @property

@@ -19,7 +19,7 @@ from .process import Process
 class SelectedCase(Struct, frozen=True):
     """A selected case: its result if its worker dies while it runs, and the number of planned trials.
 
-    That is 0 if the case is skipped, and for a Python test, which may ask nothing.
+    That is 0 if the case is skipped, and for a Python test, which may send no request.
     """
 
     if_crashed: CaseResult

@@ -57,7 +57,7 @@ class GivenTranscripts:
         return found.of_case
 
     def of_file(self, file: str, runs: Iterable[Conversation]) -> list[Conversation]:
-        """Of the transcripts of a case, those that no other file's case is meant by.
+        """The transcripts of a case that belong to no other file's case.
 
         Called once all suites are known. Where that is unclear, the transcript is an error.
         """
@@ -123,7 +123,7 @@ class FoundTranscripts(NamedTuple):
 def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> FoundTranscripts:
     """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
-    Of several cases with the same first message, the one with the same messages to the end is meant. If
+    Among cases with the same first message, it is the one with the same messages to the end. If
     the transcript begins with the whole prompts of several, as one of an agent's loop does, each has it
     up to where the next one's begins. A recorded request belongs to the case whose prompt it is.
     """

@@ -17,7 +17,7 @@ class PartOfRun(Struct, frozen=True):
     transcripts without a case (`unclaimed`), and about those that name an unknown one (`misnamed`).
     `selected` is the number of selected cases of suites, each once for each model, and `may_ask` that of
     Python tests with the fixture. `problems`, `recorded` (answers
-    added to cassettes), `spent`, `unasked`, the number of Python tests that asked nothing, and `agents`,
+    added to cassettes), `spent`, `unasked`, the number of Python tests without a request, and `agents`,
     which such tests passed, by label, are its own.
     """
 

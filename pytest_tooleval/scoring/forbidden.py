@@ -175,7 +175,7 @@ def _has_params(
 ) -> bool:
     """True if the arguments have these values, as unreadable ones may.
 
-    Of `own_names` in the arguments, any may be a value for "*".
+    Any of `own_names` in the arguments may be a value for "*".
     """
     if params is None or found is None:
         return True

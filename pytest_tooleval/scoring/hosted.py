@@ -55,7 +55,7 @@ def _named(case: ResolvedCase, call: ToolCall) -> ToolCall:
 
 def _is_listed(case: ResolvedCase, name: str) -> bool:
     tool = hosted_tool(name)
-    if not tool:  # of an MCP server, whose tools have names of their own
+    if not tool:  # of an MCP server, whose tools have other names
         return any(as_text(each.get("type")).startswith(MCP) for each in case.provider_tools.listed)
     if tool == PROGRAM and any(
         "programmatic" in (each.definition.allowed_callers or ()) for each in case.tools

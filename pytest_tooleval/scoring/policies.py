@@ -249,7 +249,7 @@ class _Calls:
         return made.answer is None or all(self._has_result(made, wanted) for wanted in result)
 
     def _wrong(self, made: Made, expected: Mapping[str, Any]) -> str:
-        """What is wrong with the arguments of a call; empty if nothing is."""
+        """The mistakes in the arguments of a call; empty if there are none."""
         arguments = made.call.arguments
         if arguments is None:
             return made.call.why_malformed
@@ -298,7 +298,7 @@ class _Calls:
         ]
         if not found:
             raise _NoValue(f"no earlier answer of {name}")
-        # Of answers that came at the same time, the last one is the newest.
+        # The last one of answers that came at the same time is the newest.
         newest = sorted(found, key=lambda each: each.ended)[::-1]
         contents = [read_json(each.answer or "") for each in (newest if other.any else newest[:1])]
         values = [value for each in contents if (value := pointed(each, other.at)) is not MISSING]

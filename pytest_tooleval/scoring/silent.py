@@ -1,7 +1,7 @@
 """The silent agent, which makes no call and says that it is done. No case judged by state passes it.
 
-What a world changes where its state does not show it, behind a connection or in a private attribute,
-would otherwise count as evidence that everything is right.
+Otherwise, changes that a world's state does not show, behind a connection or in a private attribute,
+would count as evidence that everything is right.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> b
 
 
 def _without_texts(case: ResolvedCase) -> ResolvedCase:
-    """Return the case with texts that every message contains instead of its own, and with any end."""
+    """Return the case with any end, and with expected texts that every message contains."""
 
     def met(part: Any) -> Any:
         return part.model_copy(update={"expected_text": [""] * len(part.expected_text or ())})

@@ -1,4 +1,4 @@
-"""What happened in a conversation, turn by turn, and what of it was forbidden."""
+"""The calls of a conversation, turn by turn, and which of them were forbidden."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Given:
 
 
 def read_gates(given: Given) -> Gates:
-    """The gates. Of two for the same thing, the later one holds."""
+    """The gates. The later one of two for the same thing holds."""
     rules = {rule.of: rule for key in _GATES for rule in given[key]}
     return Gates(tuple(rules.values()), given["confidence"], any(map(given.asks, _GATES)))
 

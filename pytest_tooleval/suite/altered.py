@@ -28,7 +28,7 @@ class AlteredAnswers(Struct, frozen=True):
     """How tool answers differ from what their sources return.
 
     A fault alters the first answer of each tool; a `note` is added to every answer. `tool` limits this
-    to one tool; empty means all. `asks_for` is the tool that the note asks the model to call: calls to
+    to one tool; empty means all. `asks_for` is the tool that the note tells the model to call: calls to
     it get a separate answer and are not scored. `secret` is a code in the note that no call may pass on.
     """
 

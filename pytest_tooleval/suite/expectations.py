@@ -240,7 +240,7 @@ class Expectations(Commented):
 
     @property
     def has_choices(self) -> bool:
-        """True if some of the expected calls may be missing, or others are right, too."""
+        """True if some of the expected calls may be missing, or others are also right."""
         return len(self.alternatives) > 1 or any(call.optional for _, call in self.placed_calls)
 
     @property

@@ -94,7 +94,7 @@ class FieldType(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What a value must be, in words; null is not mentioned."""
+        """The type of a value in words; null is not mentioned."""
         origin, args = get_origin(self.type), get_args(self.type)
         for mark in reversed(self.marks):
             if isinstance(mark, Expects):

@@ -1,6 +1,6 @@
 """The suite file as pydantic models.
 
-The models check each value on its own. `suite.load`, which reads every file, also runs the checks that
+The models check each value on its own. `suite.load`, which reads every file, runs the checks that
 compare values (duplicate ids, undefined tools).
 """
 

@@ -75,7 +75,7 @@ def _cases(
 ) -> Iterator[Any]:
     """Yield the cases that one case makes; with rows, its own id is `base`."""
     if rows is not None and not rows.rows and isinstance(case["parametrize"], list):
-        # What is wrong with it is said.
+        # Its problems are reported.
         case = {name: value for name, value in case.items() if name != "parametrize"}
     if rows is None or not rows.rows:
         if isinstance(case, dict) and now is not None:
@@ -87,7 +87,7 @@ def _cases(
     fields = {name: case[name] for name in _OF_CASES if name in case}
     rest = {name: value for name, value in case.items() if name != "parametrize"}
     for number, (row, name) in enumerate(zip(rows.rows, all_different(_names(rows.rows)), strict=True)):
-        # What is wrong with the placeholders is the same in every row.
+        # The problems of placeholders are the same in every row.
         filling = _Filling(row, now, rows.columns, findings if number == 0 else [])
         filled = {"cluster": base, **filling.fill(fields, at)}
         used |= filling.used

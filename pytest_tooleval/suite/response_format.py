@@ -33,7 +33,7 @@ class JsonForm(SuiteObject):
 
 
 class ResponseFormat(SuiteObject):
-    """What the text of answers must be, as the provider is asked."""
+    """The form of an answer's text, as the provider is asked for it."""
 
     EXPECTS = f"an object such as {FORM}"
 

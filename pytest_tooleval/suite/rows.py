@@ -36,7 +36,7 @@ class Rows:
 
 
 class _Wrong(NamedTuple):
-    """What is wrong with a row of a file, and where in its line."""
+    """The problem of a row of a file, and its place in the line."""
 
     message: str
     column: int = 1
@@ -47,7 +47,7 @@ _Reader = Callable[[str, Rows], Iterator[tuple[int, Any]]]
 
 
 def read_rows(given: Any, at: Loc, folder: Path, findings: list[Finding]) -> Rows:
-    """Read rows. What is wrong in the suite goes into `findings`; other types are left to its model."""
+    """Read rows. Problems in the suite go into `findings`; other types are left to its model."""
     rows = Rows()
     if isinstance(given, list):
 

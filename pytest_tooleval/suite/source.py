@@ -65,7 +65,7 @@ class SuiteSource:
         self, findings: Iterable[Finding], *, limit: int | None = MAX_PROBLEMS
     ) -> list[Problem]:
         """Return findings as problems in file order; a final one counts those beyond the limit."""
-        # What is wrong in each case of several rows is said once.
+        # A problem in each case of several rows is reported once.
         found_once = dict.fromkeys(each._replace(loc=self.in_file(each.loc)) for each in findings)
         placed = sorted(
             (self._offset(found.loc, at_key=found.at_key), index, found)

@@ -56,7 +56,7 @@ def update_suite(
     *,
     drafts: bool = True,
 ) -> tuple[dict[str, Any], Changes]:
-    """The suite with these tools (in OpenAI's format) instead of its own, and the changes.
+    """The suite with these tools (in OpenAI's format) in place of its tools, and the changes.
 
     Name, settings and written cases stay. With `drafts`, the cases that `draft` returns are added for
     each new tool. Drafts that nobody has edited are replaced if their tool has changed, and removed if

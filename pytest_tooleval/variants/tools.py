@@ -144,7 +144,7 @@ def _with_names(part: Any, names: Mapping[str, str]) -> Any:
 
 
 def _policy(policy: Policy, names: Mapping[str, str]) -> Policy:
-    """Return a policy with the new tool names, also in the other calls that it names."""
+    """Return a policy with the new tool names, even in the other calls that it names."""
     others = {
         field: other.model_copy(update={"tool": _names(other.tool, names)})
         for field, other in policy.others

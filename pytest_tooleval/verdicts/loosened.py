@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..suite.case import ResolvedCase, TestCase
     from ..suite.model import Suite
 
-# Of a pass rule without a number: the share of trials that must pass. With the mean, a bad trial may be
-# made up for.
+# The share of trials that must pass under a pass rule without a number. With the mean, other trials may
+# make up for a bad one.
 _SHARES = {"all": 1.0, "mean": 0.9999, "any": 0.0}
 
 

@@ -86,7 +86,7 @@ class Rule:
 
     @property
     def of(self) -> tuple[object, ...]:
-        """What it is about, apart from the value: two gates with the same contradict each other."""
+        """Its subject, without the value: two gates with the same subject contradict each other."""
         return self.metric, self.scope, self.name, self.over, self.share
 
     @property

@@ -342,7 +342,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p-values in the given order (Holm 1979); all below alpha are jointly significant.
 
     The i-th smallest of m is multiplied by m - i + 1, and never below the one before. Valid under any
-    dependence, so also for metrics that move together.
+    dependence, even for metrics that move together.
     """
     adjusted = [1.0] * len(p_values)
     highest = 0.0

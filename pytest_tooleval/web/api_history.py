@@ -22,7 +22,7 @@ _CACHED = 4
 
 @contextmanager
 def _history(request: Request, field: str = "id", status: int = 404) -> Iterator[History]:
-    """The history. What is not in it becomes an ApiError about `field`.
+    """The history. A missing run or case becomes an ApiError about `field`.
 
     Messages do not contain the path of the folder.
     """

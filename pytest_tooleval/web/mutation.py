@@ -1,4 +1,4 @@
-"""A suite's mutation score, from `tooleval mutate` in a process of its own.
+"""A suite's mutation score, from `tooleval mutate` in its own process.
 
 A world may hang or grow, so the process ends with its time, or with the request that it is for.
 """

@@ -1,6 +1,6 @@
 """The suite files of a folder: found, read and written.
 
-Editors change the files, too. So caches are checked against the file, and a file is only overwritten by
+Editors may change the files. So caches are checked against the file, and a file is only overwritten by
 somebody who has seen its content: the etag is a fingerprint of the bytes, compared again just before the
 file is replaced.
 """
@@ -237,7 +237,7 @@ class SuiteFolder:
 
 
 def _rehearsed(suite: Suite, document: SuiteSource) -> list[Problem]:
-    """What the suite's worlds answer to the expected calls, as far as it is known in a few seconds.
+    """Problems with the worlds' answers to the expected calls, if they are known in a few seconds.
 
     None of it keeps a suite from being saved.
     """

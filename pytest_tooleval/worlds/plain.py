@@ -39,7 +39,7 @@ _LIBRARIES = {*sys.stdlib_module_names, "pydantic", "msgspec"} - {"__main__"}
 # Two floats of which neither is whole are equal if they differ by at most this part.
 _SAME_PART = 1e-9
 _LONGEST_PYTHON = 100_000
-# Of which Python warns.
+# Python warns of these escapes.
 _UNKNOWN_ESCAPE = re.compile(r"\\[^\\'\"abfnrtvxuUN0-7\n]")
 _PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[([0-9]+)\]|\.?([^.\[\]]+)')
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -99,7 +99,7 @@ class OtherKey(str):
 def state_of(thing: object) -> Any:
     """Return the state of a world's object: what `_tooleval_state` returns, else its public attributes.
 
-    Of its class, all values are part of the state, so that they are there from the start.
+    All values of its class are part of the state, so that they are there from the start.
     """
     if (own := _own_state(thing)) is not None:
         return plain(own())
@@ -252,8 +252,8 @@ class Connection(str):
 def everything(value: Any, own: Collection[str], seen: set[int]) -> Any:
     """Return a value with all that a state may leave out, to see whether anything changes.
 
-    Of objects whose classes are in the modules `own`, that is also their private data, whatever a class
-    calls its state. A `Connection` stands for those that do not count their changes.
+    For objects whose classes are in the modules `own`, that includes their private data, whatever a
+    class calls its state. A `Connection` stands for those that do not count their changes.
     """
     if type(value) in _SCALARS:
         return value

@@ -20,7 +20,7 @@ TIME_LIMIT_S = 10.0
 # Making a world may take this many times as long, as it may import and read a lot.
 _TO_BE_MADE = 6
 _STEPS = 20
-# Of different calls: all calls are played again for each that is left out.
+# The most different calls: all calls are played again for each that is left out.
 _MOST_LEFT_OUT = 100
 
 _T = TypeVar("_T")
@@ -164,7 +164,7 @@ def _answers(world: World, turn: PlayedCalls, indexes: Sequence[int]) -> list[st
 
 
 def bounded(world: World, function: Callable[[], _T]) -> _T:
-    """Run a function on a world in a thread of its own. Raises WorldError if it takes too long."""
+    """Run a function on a world in its own thread. Raises WorldError if it takes too long."""
     worker = free_worker()
     started = time.monotonic()
     future = worker.submit(function)

@@ -75,7 +75,7 @@ _KEEP = (
 
 
 class Memory:
-    """What the worlds of a run have shown so far: reveals worlds that are not deterministic.
+    """The answers of a run's worlds so far: reveals worlds that are not deterministic.
 
     `begun` has the state in which the first world of each kind began, and `answered` the hash of the
     first answer to a call, by the digest of all calls up to it.
@@ -199,7 +199,7 @@ class World:
         return [f"{type(thing).__name__}.{each}" for thing in self.objects for each in unseen(thing)]
 
     def everything(self) -> State:
-        """Return all data of each object and of its modules, also what the state leaves out."""
+        """Return all data of each object and of its modules, including what the state leaves out."""
         modules = {module.__name__: module for module in self._modules()}
         seen: set[int] = set()
         found = {type(thing).__name__: everything(thing, modules, seen) for thing in self.objects}
@@ -385,7 +385,7 @@ def _parsers(thing: object, *, exact: bool) -> dict[str, Parsers]:
 
 
 def _is_method(each: object) -> bool:
-    """True for functions of a class, also static, of the class, and wrapped, as by `lru_cache`."""
+    """True for functions of a class, even static, class or wrapped ones, as by `lru_cache`."""
     if inspect.isfunction(each) or isinstance(each, (staticmethod, classmethod)):
         return True
     wraps = hasattr(each, "__wrapped__") and callable(each)

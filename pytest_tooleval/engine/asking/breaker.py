@@ -46,7 +46,7 @@ class Breaker:
         return self._because is not None or (silent and attempt >= _UNREACHABLE_ATTEMPTS)
 
     def gave_up(self, error: ModelError) -> None:
-        """Decide from a failed request whether all others will fail, too."""
+        """Decide from a failed request whether all others will also fail."""
         if error.kind == "unreachable":
             self._count_silence(error)
         elif error.fatal and self._because is None:

@@ -186,7 +186,7 @@ class ModelGateway:
     async def _falling_back(self, request: ChatRequest, context: Context) -> ChatAnswer:
         """Send a request, and if a parameter is refused, immediately send it again without that one.
 
-        The slots are kept, because another request in them would be refused, too.
+        The slots are kept, because another request in them would also be refused.
         """
         require_form(request, self._spec, context.set_by)
         plain, hidden = fitted(request, self._spec)

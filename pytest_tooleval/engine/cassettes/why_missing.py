@@ -211,7 +211,7 @@ def _differing(old: Mapping[str, Any], new: Mapping[str, Any], within: str) -> I
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The keys that only one has, or whose values differ. Null is a value, too."""
+    """The keys that only one has, or whose values differ. Null counts as a value."""
     keys = dict.fromkeys([*old, *new])
     return [k for k in keys if k not in old or k not in new or canonical(old[k]) != canonical(new[k])]
 

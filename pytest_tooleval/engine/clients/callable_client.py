@@ -235,7 +235,7 @@ def check_callable(spec: ModelSpec) -> None:
 
 
 def load_callable(spec: ModelSpec) -> Callable[..., Any]:
-    """Import a model's `callable = "module:function"`, also from the config file's folder.
+    """Import a model's `callable = "module:function"`, from the config file's folder if it is there.
 
     A class is instantiated. Raises a fatal ModelError that says what is missing.
     """
@@ -288,7 +288,7 @@ def _unusable(spec: ModelSpec, reason: str) -> ModelError:
 
 
 def import_object(target: str, folder: Path | None) -> Any:
-    """Import `module:object`, also from this folder. Raises LookupError that says what is missing."""
+    """Import `module:object`, from this folder if it is there. Raises LookupError with the reason."""
     module_name, _, path = target.partition(":")
     if folder is not None and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))

@@ -28,7 +28,7 @@ from .joined_streams import Joined, joined_chat, joined_messages, joined_respons
 from .provider_errors import one_line
 from .transport import not_json
 
-# What ends a pointer to something that is not in every answer.
+# The end of a pointer to something that is not in every answer.
 OPTIONAL = "?"
 # The field of an assistant's message with the id of its conversation.
 _CONVERSATION = "conversation"

@@ -30,7 +30,7 @@ def is_stream(text: str) -> bool:
 def events(text: str) -> Iterator[Any]:
     """The JSON value of each event. Raises ValueError for data that is not JSON.
 
-    An error is an object with `error`, also if only the event's name says so.
+    An error is an object with `error`, even if only the event's name says so.
     """
     name = ""
     lines: list[str] = []

@@ -253,7 +253,7 @@ def _clean(text: str) -> str:
 
 
 _MCP = "pytest-tooleval[mcp]"
-# What to install if a module is missing.
+# The packages of modules that may be missing.
 _PACKAGES = {"mcp": _MCP, "google": "litellm[google]", "vertexai": "litellm[google]", "boto3": "boto3"}
 
 

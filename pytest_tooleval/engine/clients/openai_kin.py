@@ -39,7 +39,7 @@ def adapted(body: Mapping[str, Any], spec: ModelSpec) -> dict[str, Any]:
 
 
 def base_of(base: str, spec: ModelSpec) -> str:
-    """The address of a provider's OpenAI API; Ollama's is below that of its own."""
+    """The address of a provider's OpenAI API; Ollama's is below the address of Ollama's own API."""
     address = base.rstrip("/")
     is_root = spec.provider.name == "ollama" and not address.endswith("/v1")
     return f"{address}/v1" if is_root else base

@@ -1,6 +1,6 @@
 """`call_tool` and `before_tool`, for agents with their own loop. Both use the toolbox.
 
-`call_tool` answers a call; `before_tool` says whether the agent may run a tool of its own.
+`call_tool` answers a call; `before_tool` says whether the agent may run one of its own tools.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A piece of a call, or a whole one, as it stands in a delta."""
+    """A piece of a call, or a whole one, as a delta has it."""
 
     id: object
     index: int
@@ -193,7 +193,7 @@ class StreamedCalls:
         return None if at.arguments.text else at  # a piece of the name
 
     def _repeated(self, piece: _Piece, at: _Call) -> _Call | None:
-        """The call of a piece with the name of a whole call and arguments of its own."""
+        """The call of a piece that has the name of a whole call, and other arguments."""
         found, held = _object_in(piece.arguments), _object_in(at.arguments.text)
         if found == held:
             return at if piece.id or piece.index != _LAST else None

@@ -13,7 +13,7 @@ _Tasks = queue.SimpleQueue[Callable[[], None] | None]
 
 
 class DaemonThreads(concurrent.futures.ThreadPoolExecutor):
-    """Runs every task in a daemon thread of its own, without a limit on their number.
+    """Runs every task in its own daemon thread, without a limit on their number.
 
     At exit, Python waits for the threads of an ordinary pool, so a function that hangs would block
     pytest. asyncio accepts only a subclass of ThreadPoolExecutor as the default executor. A thread that

@@ -1,1 +1,1 @@
-"""What a model is asked, what comes back, and what can go wrong."""
+"""Requests to a model, its answers, and errors."""

@@ -44,7 +44,7 @@ def _parameters(tool: Tool) -> Mapping[str, Any]:
 
 
 def known_tools(request: ChatRequest, *, in_text: bool) -> KnownTools:
-    """The tools that an answer may call, with `in_text` also in its text."""
+    """The tools that an answer may call; `in_text`: in its text."""
     reads = request.reads
     tools = (
         (name_of(tool).removeprefix(reads.prefix), _space_of(tool), _parameters(tool))
@@ -81,7 +81,7 @@ def choice_text(choice: str | Mapping[str, Any]) -> str:
 
 
 def with_prefix(request: ChatRequest) -> ChatRequest:
-    """The request with the prefix before the name of each tool, also in earlier calls."""
+    """The request with the prefix before the name of each tool, even in earlier calls."""
     prefix = request.reads.prefix
 
     def renamed(tool: Tool) -> Tool:

@@ -68,7 +68,7 @@ def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Seen | None) -> flo
 
 
 def _most_usd(spec: ModelSpec, prompt: int, completion: int) -> float | None:
-    """The price of these tokens, also if all of the output is reasoning; None if it is unknown."""
+    """The price of these tokens, even if all of the output is reasoning; None if it is unknown."""
     if spec.input_price is not None and spec.output_price is not None:
         return (prompt * spec.input_price + completion * spec.output_price) / 1_000_000
     entry = None if spec.is_agent else listed(spec.model)

@@ -50,7 +50,7 @@ class Spending:
         # By model label: spending outside the ledger, and in it.
         self.apart: dict[str, Spent] = {}
         self._shared: dict[str, Spent] = {}
-        # Of all processes: open reserves, what may be billed for lost answers, what answers have shown.
+        # Sums over all processes: open reserves, possible bills for lost answers, known costs.
         self._open: dict[str, _Reserve] = {}
         self._lost_usd = 0.0
         self._seen: dict[str, Seen] = {}

@@ -16,7 +16,7 @@ def key_from(spec: ModelSpec) -> str | None:
 
 
 def require_client(spec: ModelSpec) -> None:
-    """Raise ModelError if the client that asks a model is not installed."""
+    """Raise ModelError if the model's client is not installed."""
     if spec.needs_litellm and not has_litellm():
         raise ModelError(
             f"{spec.model}: needs litellm; {INSTALL} ({spec.place})", kind="bad_request", fatal=True

@@ -1,4 +1,4 @@
-"""What is known of models before anything is asked: their prices, limits and traits.
+"""The prices, limits and traits of models that are known before any request.
 
 Models of our own protocols are in a table, which `tools/known_models.py` makes from litellm's list, and
 whose entries have litellm's fields. Other models are known only where litellm is installed, from its

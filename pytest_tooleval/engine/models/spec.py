@@ -44,7 +44,7 @@ class ModelSpec:
     For an agent at an address, `url` is the address, `headers` are the variables of its headers, and
     `request` is the template of what is sent. `answer` is the API whose format it answers in, or the
     JSON Pointers of text and calls. `conversation` is the JSON Pointer of the conversation's id. With
-    `sequential`, each call is a reply of its own, made after the answer to the one before it.
+    `sequential`, each call is its own reply, made after the answer to the one before it.
 
     For an agent that a Python test passes, `function` is the agent itself, `callable` only names it, and
     `digest` stands for its code and whatever else its answers depend on. `imports` are its `modules`, if

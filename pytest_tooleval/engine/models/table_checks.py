@@ -133,7 +133,7 @@ _Problems = Iterator[tuple[str, str | None]]
 
 
 def _problems(table: Any) -> _Problems:
-    """What is wrong with a table, and the key. Each check relies on those before it: take the first."""
+    """The problems of a table, with their keys. Each check relies on those before it: take the first."""
     if not isinstance(table, dict):
         yield f"expected a table, got {table!r}", None
     yield from ((_unknown_key(key), key) for key in table if key not in _Table.__struct_fields__)
@@ -171,7 +171,7 @@ def _problems(table: Any) -> _Problems:
 
 
 def _problems_of_agent(table: Mapping[str, Any]) -> _Problems:
-    """What is wrong with the keys of an agent at an address."""
+    """The problems in the keys of an agent at an address."""
     for key in table:
         if key not in _FOR_AGENTS:
             yield f"{key}: not for an agent with a url; what it gets stands in request", key

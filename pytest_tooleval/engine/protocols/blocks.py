@@ -18,7 +18,7 @@ _THOUGHTS = ("thinking", "redacted_thinking")
 _COMPACTION = "compaction"
 _SILENT = (*_THOUGHTS, _COMPACTION, "container_upload", "fallback")
 _SEARCH = "tool_search"
-_PROGRAM = "code_execution"  # also for bash and a text editor: `bash_code_execution`
+_PROGRAM = "code_execution"  # and with bash or a text editor: `bash_code_execution`
 
 
 def has_blocks(message: Mapping[str, Any]) -> bool:

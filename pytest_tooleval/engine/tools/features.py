@@ -76,7 +76,7 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
     if spec.is_agent:
         return frozenset(_INSTEAD) - {"custom"}  # it gets the suite's fields, and may ignore them
     protocol = spec.protocol
-    # Other hosts of OpenAI's protocol have models of their own.
+    # Other hosts of OpenAI's protocol have other models.
     others = spec.base is not None and spec.provider.name != "azure"
     if protocol is None or (protocol == "openai" and (others or spec.provider.name not in _OPENAI)):
         return frozenset()

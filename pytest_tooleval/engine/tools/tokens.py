@@ -15,7 +15,7 @@ from ...jsonschemas.subschemas import parts
 from ..models.known import INSTALL, litellm_file
 
 TOKENIZER = "o200k_base"
-# Of English text and JSON, about.
+# An average for English text and JSON.
 CHARACTERS_PER_TOKEN = 4
 _PIECE = 20_000
 

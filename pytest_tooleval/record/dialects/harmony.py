@@ -1,6 +1,6 @@
 """Harmony: a message to a recipient, `to=functions.NAME`, in the channel `commentary` or `analysis`.
 
-The recipient stands in the channel or in the role. `commentary` without one is text.
+The recipient is in the channel or in the role. `commentary` without one is text.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def policy_errors(
 
 
 def _needed(needed: Needed, at: Loc) -> Findings:
-    """What is wrong with a message of the user that a policy needs."""
+    """The problems of a user's message that a policy needs."""
     if needed.user is None:
         if needed.tool is None:
             yield Finding(at, 'needs a tool, or "user", what the user must say')
@@ -82,7 +82,7 @@ def _limits(policy: Policy, at: Loc) -> Findings:
 
 
 def _other(other: OtherCall, at: Loc, tools: ScopeTools, *, is_short: bool = False) -> Findings:
-    """What is wrong with the other call of a policy, or of `$from`."""
+    """The problems of the other call of a policy, or of `$from`."""
     yield from tools.undefined(other.tool, at if is_short else (*at, "tool"), by_pattern=True)
     params = other.params or {}
     for place, pointer in operands(SAME, params, (*at, "params")):

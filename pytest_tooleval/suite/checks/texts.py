@@ -24,7 +24,7 @@ def text_errors(scope: Scope) -> Findings:
 
 
 def text_findings(text: Any, at: Loc) -> Findings:
-    """What is wrong with a text that a message contains, or a matcher on it."""
+    """The problems of a text that a message contains, or of a matcher on it."""
     if isinstance(text, dict) and text.keys() == {"$judge"}:
         yield Finding((*at, "$judge"), "not allowed here: a judge reads the assistant", at_key=True)
     else:
