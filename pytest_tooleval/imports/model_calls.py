@@ -1,47 +1,87 @@
-"""Calls of models of which a trace has the request and the answer, in any dialect of messages."""
+"""Reads traces: the calls of models in their spans, in any dialect, joined to conversations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
+from ..secrets import redacted
 from .chats import OTHER_SYSTEM, conversations
+from .conversation import Item
+from .format import Read, each_file
 from .formats.gemini import converted
 from .formats.langchain import chat_message, fields_of
 from .formats.vercel import chat_messages_of, is_message
-from .records import Record, decoded
-from .span_dialects import ModelCall, first_of, in_chat
-from .spans import TraceSpan
+from .records import Record, UnusableError, decoded
+from .span_dialects import ModelCall, call_of, in_chat, tool_run_of
+from .spans import TraceSpan, first_of
+from .traces import joined
 
-# The attributes with a request and its answer as JSON: ADK's and MLflow's.
+# The attributes with a request and its answer: those of spans made of another tracer's records, which
+# are there for each call of a model, ADK's and MLflow's.
+REQUEST, ANSWER = "tooleval.request", "tooleval.answer"
 _BODIES = (
+    (REQUEST, ANSWER),
     ("gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"),
     ("mlflow.spanInputs", "mlflow.spanOutputs"),
 )
 _OF_OTEL = ("tool_call", "tool_call_response")
 _SYSTEM = (*OTHER_SYSTEM, "instructions")
+_SHOWN = 12  # attributes
 
 
-def body_call_of(span: TraceSpan) -> ModelCall | None:
-    """The call of a model in the attributes of a span that have whole bodies."""
-    kind = as_text(span.attributes.get("mlflow.spanType", "LLM"))
+def trace_reader(spans_of: Callable[[Record], Iterable[TraceSpan]], nothing: str) -> Read:
+    """A format's `read` for records with spans. `nothing` says that no call of a model is among them."""
+
+    def read(records: list[Record]) -> Iterator[Item]:
+        spans: list[TraceSpan] = []
+        calls: dict[TraceSpan, ModelCall] = {}
+        is_read = True
+        for record in records:
+            try:
+                spans += list(spans_of(record))
+            except UnusableError as error:
+                is_read = False
+                yield record.problem(str(error))
+        spans.sort(key=lambda span: span.start)
+        for span in spans:
+            try:
+                calls.update(_calls_of(span))
+            except UnusableError as error:
+                is_read = False
+                yield replace(span.at, message=redacted(str(error)))
+        runs = ((span.trace, run) for span in spans if (run := tool_run_of(span)) is not None)
+        found = list(joined(spans, calls, runs))
+        if is_read and not found:
+            yield records[0].problem(f"{nothing}{_attributes(spans)}")
+        yield from found
+
+    return each_file(read)
+
+
+def _attributes(spans: Iterable[TraceSpan]) -> str:
+    """The names of the attributes, which say where else the messages may be."""
+    names = sorted({name for span in spans for name in span.attributes})
+    more = ", ..." if len(names) > _SHOWN else ""
+    return f"; attributes: {', '.join(names[:_SHOWN])}{more}" if names else ""
+
+
+def _calls_of(span: TraceSpan) -> Iterator[tuple[TraceSpan, ModelCall]]:
+    """The call of a model in a span, if it has one; with several answers, each of these."""
+    if (call := call_of(span)) is not None:
+        yield span, call
+        return
     for given, answer in _BODIES:
         request = decoded(span.attributes.get(given))
-        if request and kind in ("LLM", "CHAT_MODEL"):
+        kind = as_text(span.attributes.get("mlflow.spanType", "LLM"))
+        if REQUEST == given in span.attributes or (request and kind in ("LLM", "CHAT_MODEL")):
             at = Record(Path(span.at.path), span.at.line, None, span.at.field)
-            return next(calls_in(at, request, span.attributes.get(answer)), None)
-    return None
-
-
-def call_with_spans(
-    record: Record, span: TraceSpan, request: Any, answer: Any
-) -> Iterator[tuple[TraceSpan, ModelCall]]:
-    """The call of a model in a span; with several answers, each of these."""
-    for number, call in enumerate(calls_in(record, request, answer)):
-        yield replace(span) if number else span, call
+            for number, each in enumerate(calls_in(at, request, span.attributes.get(answer))):
+                yield replace(span) if number else span, each
+            return
 
 
 def calls_in(record: Record, request: Any, answer: Any) -> Iterator[ModelCall]:

@@ -27,7 +27,7 @@ from ..text import canonical
 from .chats import chat_messages
 from .formats.vercel import chat_messages_of
 from .records import UnusableError, decoded, objects_of
-from .spans import TraceSpan
+from .spans import TraceSpan, first_of
 
 _ASKING = ("chat", "text_completion", "generate_content", None)
 _ROLES = {"model": "assistant", "ai": "assistant", "human": "user"}
@@ -69,11 +69,6 @@ class ToolRun:
     arguments: str
     answer: str | None
     status: StatusWord | None
-
-
-def first_of(attributes: Mapping[str, Any], *names: str) -> Any:
-    """The first of these attributes that the span has."""
-    return next((attributes[name] for name in names if attributes.get(name) is not None), None)
 
 
 def tool_run_of(span: TraceSpan) -> ToolRun | None:

@@ -8,57 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct, field
-
 from ..errors import Problem
+from ..explain import describe
 from ..record.untrusted import as_mapping, as_text, objects_in
-from .openai_tools import typed
-from .records import Record
+from .records import Record, UnusableError, objects_of
 
 _SIGNALS = ("resourceSpans", "resourceLogs", "resourceMetrics")
 _DEEPEST = 12
 _PREFIX = "attributes."
-_FAILED = (2, "STATUS_CODE_ERROR")
-
-
-class _Pair(Struct):
-    key: str
-    value: dict[str, Any] | None = None
-
-
-class _Pairs(Struct):
-    values: list[_Pair] = field(default_factory=list)
-
-
-class _Values(Struct):
-    values: list[dict[str, Any]] = field(default_factory=list)
-
-
-class _Status(Struct):
-    code: int | str = 0
-    message: str = ""
-
-
-class _Span(Struct, rename="camel"):
-    trace_id: str = ""
-    span_id: str = ""
-    parent_span_id: str = ""
-    start_time_unix_nano: int | str = 0
-    end_time_unix_nano: int | str = 0
-    attributes: list[_Pair] = field(default_factory=list)
-    status: _Status = field(default_factory=_Status)
-
-
-class _Scope(Struct, rename="camel"):
-    spans: list[_Span] = field(default_factory=list)
-
-
-class _Resource(Struct, rename="camel"):
-    scope_spans: list[_Scope] = field(default_factory=list)
-
-
-class _Traces(Struct, rename="camel"):
-    resource_spans: list[_Resource] = field(default_factory=list)
+# The names of each field, whoever wrote the span.
+_TRACES = ("traceId", "trace_id", "traceID", "context.trace_id")
+_IDS = ("spanId", "span_id", "spanID", "context.span_id")
+_PARENTS = ("parentSpanId", "parent_span_id", "parent_id")
+_STARTS = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime")
+_ENDS = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
+_SAID = ("status_message", "message", "description")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,14 +42,15 @@ class TraceSpan:
     error: str | None
 
 
+def first_of(fields: Mapping[str, Any], *names: str) -> Any:
+    """The first of these fields that is there."""
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
 def holds_spans(value: Any) -> bool:
     """Whether a record is a batch of spans, logs or metrics, or a span."""
-    batch = _batch(value)
-    return (
-        bool(_in_export(value))
-        or _is_span(batch)
-        or (isinstance(batch, dict) and any(key in batch for key in _SIGNALS))
-    )
+    batch = as_mapping(_batch(value))
+    return bool(_in_export(value)) or _is_span(batch) or any(key in batch for key in _SIGNALS)
 
 
 def _batch(value: Any) -> Any:
@@ -93,11 +58,8 @@ def _batch(value: Any) -> Any:
     found = as_mapping(value)
     if isinstance(found.get("batches"), list):
         return {"resourceSpans": found["batches"]}
-    return found["trace"] if holds_batch(found.get("trace")) else value
-
-
-def holds_batch(value: Any) -> bool:
-    return any(key in as_mapping(value) for key in (*_SIGNALS, "batches"))
+    held = as_mapping(found.get("trace"))
+    return held if any(key in held for key in (*_SIGNALS, "batches")) else value
 
 
 def _in_export(value: Any) -> list[dict[str, Any]]:
@@ -107,51 +69,10 @@ def _in_export(value: Any) -> list[dict[str, Any]]:
     return objects_in(held.get("spans"))
 
 
-def _exported(span: Mapping[str, Any], at: Problem) -> TraceSpan:
-    tags = {as_text(each.get("key")): each.get("value") for each in objects_in(span.get("tags"))}
-    inner, status = _context(span), as_mapping(span.get("status"))
-    attributes = tags or {
-        key: _unquoted(each) for key, each in as_mapping(span.get("attributes")).items()
-    }
-    code = as_text(span.get("status_code") or status.get("code") or tags.get("otel.status_code"))
-    said = as_text(status.get("message") or tags.get("otel.status_description"))
-    above = next((each.get("spanID") for each in objects_in(span.get("references"))), None)
-    if "spanID" in span:
-        start = _number(span.get("startTime")) * 1000
-        end = start + _number(span.get("duration")) * 1000
-    else:
-        times = ((f"{name}_time_unix_nano", f"{name}_time") for name in ("start", "end"))
-        start, end = (_number(span.get(new) or span.get(old)) for new, old in times)
-    if attributes.get("mlflow.spanType") == "TOOL":
-        attributes["gen_ai.tool.name"] = span.get("name")
-        attributes["gen_ai.tool.call.arguments"] = attributes.get("mlflow.spanInputs")
-    return TraceSpan(
-        at,
-        as_text(span.get("traceID") or span.get("trace_id") or inner.get("trace_id")),
-        as_text(span.get("spanID") or span.get("span_id") or inner.get("span_id")),
-        as_text(above or span.get("parent_span_id") or span.get("parent_id")),
-        start,
-        end,
-        attributes,
-        (said or "it failed") if code.endswith("ERROR") or tags.get("error") in (True, "true") else None,
-    )
-
-
-def _unquoted(value: Any) -> Any:
-    """The text in a JSON text, as which MLflow has all attributes."""
-    is_quoted = isinstance(value, str) and len(value) > 1 and value[0] == value[-1] == '"'
-    try:
-        return json.loads(value) if is_quoted else value
-    except ValueError:
-        return value
-
-
-def _is_span(value: Any) -> bool:
+def _is_span(span: Mapping[str, Any]) -> bool:
     """Whether it is a span as the console exporter writes it, the SDK for JavaScript, or Phoenix."""
-    found = as_mapping(value)
-    context = _context(found)
-    is_named = "span_id" in context or "spanId" in context or "context.span_id" in found
-    has = isinstance(found.get("attributes"), dict) or any(key.startswith(_PREFIX) for key in found)
+    is_named = "context.span_id" in span or first_of(_context(span), *_IDS) is not None
+    has = isinstance(span.get("attributes"), dict) or any(key.startswith(_PREFIX) for key in span)
     return is_named and has
 
 
@@ -163,53 +84,87 @@ def spans_of(record: Record) -> Iterator[TraceSpan]:
     """The spans of a batch, or the one that it is. UnusableError if it is none."""
     value, at = _batch(record.value), record.problem()
     if exported := _in_export(record.value):
-        yield from (_exported(each, at) for each in exported)
+        yield from (span_of(each, at, _exported(each)) for each in exported)
         return
+    if not isinstance(value, dict):
+        raise UnusableError(f"OTLP: expected an object, got {describe(value)}")
     if _is_span(value):
-        yield _single(value, at)
+        yield span_of(value, at, _nested(value))
         return
-    for resource in typed(value, _Traces, "OTLP").resource_spans:
-        for scope in resource.scope_spans:
-            for span in scope.spans:
-                yield TraceSpan(
-                    at,
-                    span.trace_id,
-                    span.span_id,
-                    span.parent_span_id,
-                    _number(span.start_time_unix_nano),
-                    _number(span.end_time_unix_nano),
-                    _attributes(span.attributes),
-                    (span.status.message or "it failed") if span.status.code in _FAILED else None,
-                )
+    for resource in objects_of(value.get("resourceSpans"), "resourceSpans"):
+        for scope in objects_of(resource.get("scopeSpans"), "scopeSpans"):
+            for span in objects_of(scope.get("spans"), "spans"):
+                yield span_of(span, at, _attributes(span.get("attributes")))
 
 
-def _single(span: Mapping[str, Any], at: Problem) -> TraceSpan:
-    context, status = _context(span), as_mapping(span.get("status"))
-    flat = {key.removeprefix(_PREFIX): each for key, each in span.items() if key.startswith(_PREFIX)}
-    code = as_text(span.get("status_code") or status.get("status_code"))
-    said = as_text(span.get("status_message") or status.get("description") or status.get("message"))
-    above = as_mapping(span.get("parentSpanContext")).get("spanId") or span.get("parentSpanId")
+def span_of(span: Mapping[str, Any], at: Problem, attributes: dict[str, Any]) -> TraceSpan:
+    """A span by the fields that any of the exporters writes."""
+    about = {**span, **_context(span)}
+    outer = as_mapping(span.get("parentSpanContext"))
+    outer = outer or next(iter(objects_in(span.get("references"))), {})
+    start, end = instant(first_of(span, *_STARTS)), instant(first_of(span, *_ENDS))
+    if "spanID" in span:  # Jaeger's times are in microseconds
+        start *= 1000
+        end = start + instant(span.get("duration")) * 1000
+    status = {**span, **as_mapping(span.get("status"))}
+    code = first_of(status, "status_code", "code") or attributes.get("otel.status_code")
+    said = as_text(first_of(status, *_SAID) or attributes.get("otel.status_description"))
+    failed = code == 2 or as_text(code).endswith("ERROR") or attributes.get("error") in (True, "true")
     return TraceSpan(
         at,
-        as_text(context.get("trace_id") or context.get("traceId") or span.get("context.trace_id")),
-        as_text(context.get("span_id") or context.get("spanId") or span.get("context.span_id")),
-        as_text(span.get("parent_id") or above),
-        instant(span.get("start_time") or span.get("startTime")),
-        instant(span.get("end_time") or span.get("endTime")),
-        dict(_flattened({**as_mapping(span.get("attributes")), **flat})),
-        (said or "it failed") if code.endswith("ERROR") or status.get("code") in _FAILED else None,
+        str(first_of(about, *_TRACES) or ""),
+        str(first_of(about, *_IDS) or ""),
+        str(first_of(span, *_PARENTS) or first_of(outer, *_IDS) or ""),
+        start,
+        end,
+        {name: value for name, value in attributes.items() if value is not None},
+        (said or "it failed") if failed else None,
     )
 
 
 def instant(time: Any) -> int:
-    """Nanoseconds of a time as text, or as seconds and nanoseconds; 0 if it is none."""
+    """Nanoseconds of a time: a number, also as text, seconds and nanoseconds, or a date; 0 if none."""
     try:
         if isinstance(time, list):
             seconds, rest = time
             return int(seconds) * 10**9 + int(rest)
+        if isinstance(time, int) or as_text(time).isdecimal():
+            return _number(time)
         return int(datetime.fromisoformat(as_text(time).replace("Z", "+00:00")).timestamp() * 1e9)
     except (ValueError, TypeError, OverflowError):
         return 0
+
+
+def _number(value: Any) -> int:
+    """A 64-bit number, which OTLP writes as text; 0 if it is none."""
+    if isinstance(value, str):
+        value = int(value) if len(value) < 20 and value.isdecimal() else 0
+    return value if isinstance(value, int) and -(2**63) <= value < 2**64 else 0
+
+
+def _exported(span: Mapping[str, Any]) -> dict[str, Any]:
+    """Jaeger's tags, or MLflow's attributes with what OpenTelemetry has for its tools."""
+    if tags := objects_in(span.get("tags")):
+        return {as_text(each.get("key")): each.get("value") for each in tags}
+    found = {key: _unquoted(each) for key, each in as_mapping(span.get("attributes")).items()}
+    if found.get("mlflow.spanType") == "TOOL":
+        found["gen_ai.tool.name"] = span.get("name")
+        found["gen_ai.tool.call.arguments"] = found.get("mlflow.spanInputs")
+    return found
+
+
+def _unquoted(value: Any) -> Any:
+    """The text in a JSON text, as which MLflow has all attributes."""
+    is_quoted = isinstance(value, str) and len(value) > 1 and value[0] == value[-1] == '"'
+    try:
+        return json.loads(value) if is_quoted else value
+    except ValueError:
+        return value
+
+
+def _nested(span: Mapping[str, Any]) -> dict[str, Any]:
+    flat = {key.removeprefix(_PREFIX): each for key, each in span.items() if key.startswith(_PREFIX)}
+    return dict(_flattened({**as_mapping(span.get("attributes")), **flat}))
 
 
 def _flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -226,22 +181,19 @@ def _flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str
         yield from _flattened(each, f"{name}.{key}" if name else str(key), depth + 1)
 
 
-def _number(value: Any) -> int:
-    """A 64-bit number, which OTLP writes as text; 0 if it is none."""
-    if isinstance(value, str):
-        value = int(value) if len(value) < 20 and value.isdecimal() else 0
-    return value if isinstance(value, int) and -(2**63) <= value < 2**64 else 0
+def _attributes(pairs: Any) -> dict[str, Any]:
+    """The values in pairs of OTLP, such as `{"stringValue": ...}`."""
+    found = objects_of(pairs, "attributes")
+    if not all(isinstance(pair.get("key"), str) for pair in found):
+        raise UnusableError("attributes: expected objects with a key")
+    return {pair["key"]: _plain(as_mapping(pair.get("value"))) for pair in found}
 
 
-def _attributes(pairs: list[_Pair]) -> dict[str, Any]:
-    return {pair.key: _plain(pair.value) for pair in pairs}
-
-
-def _plain(value: Mapping[str, Any] | None) -> Any:
-    """The value in `{"stringValue": ...}`, or in one of the other kinds."""
-    kind, given = next(iter((value or {}).items()), ("", None))
+def _plain(value: Mapping[str, Any]) -> Any:
+    kind, given = next(iter(value.items()), ("", None))
+    held = given.get("values") if isinstance(given, Mapping) else given
     if kind == "arrayValue":
-        return [_plain(each) for each in typed(given, _Values, "OTLP").values]
+        return [_plain(each) for each in objects_of(held, kind)]
     if kind == "kvlistValue":
-        return _attributes(typed(given, _Pairs, "OTLP").values)
+        return _attributes(held)
     return _number(given) if kind == "intValue" else given

@@ -20,12 +20,11 @@ from .span_dialects import (
     ModelCall,
     ToolRun,
     arguments_text,
-    first_of,
     is_tool,
     tool_name_of,
     tool_run_of,
 )
-from .spans import TraceSpan
+from .spans import TraceSpan, first_of
 
 CASE = "tooleval.case"
 

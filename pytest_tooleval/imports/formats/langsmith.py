@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...record.status import error_or_unknown, status_word
-from ...record.transcript import text_of
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..conversation import Item
-from ..format import Format, each_file
-from ..model_calls import call_with_spans, usage_of
-from ..records import Record, UnusableError
-from ..span_dialects import ModelCall, ToolRun, arguments_text
-from ..spans import TraceSpan, instant
-from ..traces import CASE, joined
+from ..format import Format
+from ..model_calls import ANSWER, REQUEST, trace_reader, usage_of
+from ..records import Record
+from ..spans import TraceSpan, span_of
+from ..traces import CASE
 from .langchain import fields_of
 
 # Where LangSmith keeps the id of a conversation, in a run's metadata.
@@ -29,26 +25,8 @@ def _is_run(value: Any) -> bool:
     return isinstance(value, dict) and "run_type" in value and isinstance(value.get("inputs"), dict)
 
 
-def _read(records: list[Record]) -> Iterator[Item]:
-    """The runs of models of each trace, joined to conversations."""
-    runs = [(record, run) for record in records for run in _runs(as_mapping(record.value))]
-    spans: list[TraceSpan] = []
-    calls: dict[TraceSpan, ModelCall] = {}
-    tools: list[tuple[str, ToolRun]] = []
-    for record, run in sorted(runs, key=lambda pair: instant(pair[1].get("start_time"))):
-        span = _span(record, run)
-        spans.append(span)
-        if run.get("run_type") == "tool":
-            tools.append((span.trace, _tool_run(span, run)))
-        try:
-            if run.get("run_type") == "llm":
-                extra = as_mapping(run.get("extra"))
-                asked = as_mapping(extra.get("invocation_params"))
-                given = {**asked, **as_mapping(run.get("inputs"))}
-                calls.update(call_with_spans(record, span, given, run.get("outputs")))
-        except UnusableError as error:
-            yield record.problem(str(error))
-    yield from joined(spans, calls, tools)
+def _spans(record: Record) -> Iterator[TraceSpan]:
+    return (_span(record, run) for run in _runs(as_mapping(record.value)))
 
 
 def _runs(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -64,33 +42,39 @@ def _runs(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _span(record: Record, run: Mapping[str, Any]) -> TraceSpan:
     """A run as a span, with the attributes that OpenTelemetry has for them."""
     id = as_text(run.get("id")) or f"{record.line}"
-    extra = as_mapping(run.get("extra"))
+    extra, inputs = as_mapping(run.get("extra")), as_mapping(run.get("inputs"))
     about = as_mapping(extra.get("metadata"))
-    asked = {**as_mapping(extra.get("invocation_params")), **as_mapping(run.get("inputs"))}
+    asked = {**as_mapping(extra.get("invocation_params")), **inputs}
     usage = _usage(run)
-    tool = run.get("name") if run.get("run_type") == "tool" else None
+    models = (as_text(asked.get(name)) for name in ("model", "model_name"))
     attributes = {
         CASE: about.get(CASE),
         "session.id": next(filter(None, (about.get(name) for name in _THREADS)), None),
         "gen_ai.agent.name": about.get("lc_agent_name"),
-        "gen_ai.request.model": next(
-            filter(None, (as_text(asked.get(name)) for name in ("model", "model_name"))), None
-        ),
-        "gen_ai.tool.name": tool,
+        "gen_ai.request.model": next(filter(None, models), None),
         "gen_ai.usage.input_tokens": usage.get("input_tokens"),
         "gen_ai.usage.output_tokens": usage.get("output_tokens"),
         "operation.cost": run.get("total_cost"),
     }
-    return TraceSpan(
-        record.problem(),
-        as_text(run.get("trace_id")) or id,
-        id,
-        as_text(run.get("parent_run_id")),
-        instant(run.get("start_time")),
-        instant(run.get("end_time")),
-        {name: value for name, value in attributes.items() if value is not None},
-        as_text(run.get("error")) or None,
-    )
+    if run.get("run_type") == "llm":
+        attributes |= {REQUEST: asked, ANSWER: run.get("outputs")}
+    elif run.get("run_type") == "tool":
+        output = as_mapping(run.get("outputs")).get("output")
+        message = fields_of(output)
+        attributes |= {
+            "gen_ai.tool.name": as_text(run.get("name")),
+            "gen_ai.tool.call.arguments": inputs.get("input"),
+            "gen_ai.tool.call.result": as_text(message.get("content", output)) or None,
+            "output.value": {"data": message},
+        }
+    named = {
+        "spanId": id,
+        "trace_id": as_text(run.get("trace_id")) or id,
+        "parent_id": run.get("parent_run_id"),
+        "status_code": "ERROR" if run.get("error") else None,
+        "status_message": run.get("error"),
+    }
+    return span_of({**run, **named}, record.problem(), attributes)
 
 
 def _usage(run: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -100,29 +84,12 @@ def _usage(run: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**usage_of(run.get("outputs")), **known}
 
 
-def _tool_run(span: TraceSpan, run: Mapping[str, Any]) -> ToolRun:
-    output = as_mapping(run.get("outputs")).get("output")
-    message = fields_of(output)
-    content = message.get("content", output)
-    status = status_word(message, text_of(message)) if message else None
-    if span.error is not None:
-        status = error_or_unknown(span.error)
-    return ToolRun(
-        span.start,
-        as_text(message.get("tool_call_id")) or None,
-        as_text(run.get("name")),
-        arguments_text(as_mapping(run.get("inputs")).get("input")),
-        content if isinstance(content, str) else None,
-        status,
-    )
-
-
 FORMAT = Format(
     title="LangSmith runs",
     recognised="`run_type` and `inputs`",
     calls="of each call of a model; the runs of a trace are one conversation",
     example="runs.jsonl",
     holds=_holds,
-    read=each_file(_read),
+    read=trace_reader(_spans, "no run of the type llm, which is a call of a model"),
     over=("openai", "langchain"),
 )
