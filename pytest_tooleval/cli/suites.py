@@ -58,8 +58,8 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     defer_loading. The exit status is 1 for problems (with --strict, even for warnings), and
     2 if there is nothing to check.
     """
-    from ..scoring.half_work import unnoticed_calls
-    from ..scoring.rehearsal import rehearse
+    from ..scoring.evidence.half_work import unnoticed_calls
+    from ..scoring.evidence.rehearsal import rehearse
     from ..suite.lint import lint_suite
     from ..suite.load import load_document
 

@@ -13,7 +13,7 @@ from ..jsonschemas.parameters import allows_others
 from ..jsonschemas.values import NOTHING, required_values, stand_in
 from ..matchers.examples import inside
 from ..record.calls import ToolCall
-from ..scoring.half_work import unseen_effects
+from ..scoring.evidence.half_work import unseen_effects
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, is_expected, known_tools

@@ -106,8 +106,8 @@ def _problems(path: Path, suite: Suite, about: _About) -> list[Problem]:
 
 
 def _rehearsed(path: Path, suite: Suite, index: int) -> list[Problem]:
-    from ..scoring.half_work import unnoticed_calls
-    from ..scoring.rehearsal import rehearse
+    from ..scoring.evidence.half_work import unnoticed_calls
+    from ..scoring.evidence.rehearsal import rehearse
 
     found = [*rehearse(suite, [index]), *unnoticed_calls(suite, [index])]
     if not found:

@@ -22,10 +22,10 @@ from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite
 from ..suite.resolved import known_tools, resolve
 from ..text import printable, shorten
-from . import silent
 from .arguments_schema import argument_flaw
 from .assessment import Assessment, Draft
 from .counted import attack_success, uncounted
+from .evidence import silent_agent
 from .forbidden import PASSES_ON
 from .kinds import assess, choices_of
 from .one_call import shown_arguments, shown_call
@@ -191,7 +191,7 @@ def score_trial(
         if (unread := transcript.unread) and forbidden_in(case, transcript) is None:
             error = TrialError("unread", printable(str(unread)))
             return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
-        silent.require_evidence(case, scorers)
+        silent_agent.require_evidence(case, scorers)
         found = assess(case, transcript)
         unusable = found.ended.no_answer
         scores = {metric: draft.score(explained=False) for metric, draft in found.drafts.items()}
@@ -232,7 +232,7 @@ def score_trial(
 def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None:
     """Raise ScoringError if the case is judged by state, and an agent that makes no call would pass."""
     with _naming(case):
-        silent.require_evidence(case, scorers)
+        silent_agent.require_evidence(case, scorers)
 
 
 def _failure(

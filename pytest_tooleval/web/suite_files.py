@@ -20,8 +20,8 @@ from typing import Any
 from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..findings import Finding
 from ..project.root import Project
-from ..scoring.half_work import unnoticed_calls
-from ..scoring.rehearsal import rehearse
+from ..scoring.evidence.half_work import unnoticed_calls
+from ..scoring.evidence.rehearsal import rehearse
 from ..suite.discovery import SUITE_ENDING, UNSEARCHED, is_searched
 from ..suite.drafts import DRAFT
 from ..suite.fingerprints import content_of_bytes

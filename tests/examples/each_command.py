@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 
 from pytest_tooleval.cli import main, mutate, suites, tools  # noqa: F401
 from pytest_tooleval.plugin import case_session  # noqa: F401
-from pytest_tooleval.scoring import rehearsal  # noqa: F401
+from pytest_tooleval.scoring.evidence import rehearsal  # noqa: F401
 from pytest_tooleval.web.app import create_app
 from pytest_tooleval.web.security import Access
 

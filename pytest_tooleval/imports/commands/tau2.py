@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from ...errors import ConfigError
-from ...scoring.silent import passes_silent_agent
+from ...scoring.evidence.silent_agent import passes_silent_agent
 from ...suite.load import parse_suite
 from ...suite.resolved import resolve
 from ...text import counted

@@ -11,7 +11,7 @@ from builders import tool
 
 from pytest_tooleval import Suite, SuiteError, TrialResult, score_calls, score_messages
 from pytest_tooleval.mutation.score import mutate_suite
-from pytest_tooleval.scoring.rehearsal import rehearse
+from pytest_tooleval.scoring.evidence.rehearsal import rehearse
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.resolved import resolve
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.mutation.score import mutate_suite
-from pytest_tooleval.scoring.half_work import unnoticed_calls
+from pytest_tooleval.scoring.evidence.half_work import unnoticed_calls
 from pytest_tooleval.suite.load import load_suite
 
 DESK = """

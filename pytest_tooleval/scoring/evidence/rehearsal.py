@@ -9,22 +9,22 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import takewhile
 
-from ..errors import CannotCompare, WorldError
-from ..findings import Finding, Findings, Loc
-from ..record.results import ABSENT
-from ..record.status import reports_error
-from ..suite.case import ResolvedCase
-from ..suite.checks.conversation import unplayable
-from ..suite.expectations import Expectations
-from ..suite.model import Suite, world_of
-from ..suite.resolved import resolve
-from ..text import json_text, shown
-from ..worlds.plain import differences, path_text
-from ..worlds.play import PlayedCalls, play
-from ..worlds.world import clean
-from .references import expected_calls, match_of, reference, state_row
-from .silent import require_evidence, require_state
-from .watched import watched
+from ...errors import CannotCompare, WorldError
+from ...findings import Finding, Findings, Loc
+from ...record.results import ABSENT
+from ...record.status import reports_error
+from ...suite.case import ResolvedCase
+from ...suite.checks.conversation import unplayable
+from ...suite.expectations import Expectations
+from ...suite.model import Suite, world_of
+from ...suite.resolved import resolve
+from ...text import json_text, shown
+from ...worlds.plain import differences, path_text
+from ...worlds.play import PlayedCalls, play
+from ...worlds.world import clean
+from ..references import expected_calls, match_of, reference, state_row
+from .silent_agent import require_evidence, require_state
+from .watched_calls import watched
 
 # A turn or the whole case, after its path.
 Part = tuple[Loc, Expectations]

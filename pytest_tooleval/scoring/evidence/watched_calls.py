@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..explain import listing
-from ..suite.case import ResolvedCase
-from ..suite.expectations import Expectations
-from ..worlds.plain import Connection, Path, differences, path_text
-from ..worlds.play import look
-from ..worlds.world import State, World
-from .references import expected_calls, key_of, plays
+from ...explain import listing
+from ...suite.case import ResolvedCase
+from ...suite.expectations import Expectations
+from ...worlds.plain import Connection, Path, differences, path_text
+from ...worlds.play import look
+from ...worlds.world import State, World
+from ..references import expected_calls, key_of, plays
 
 
 class Watched(NamedTuple):

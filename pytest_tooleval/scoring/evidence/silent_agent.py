@@ -12,20 +12,20 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
-from ..errors import CannotCompare, WorldError
-from ..matchers.matcher import is_optional
-from ..record.thresholds import missed_thresholds
-from ..record.transcript import Reply, Transcript
-from ..suite.case import ResolvedCase
-from ..suite.expectations import Expectations
-from ..suite.resolved import judges
-from ..text import first_few
-from ..worlds.plain import STATE
-from ..worlds.play import look
-from ..worlds.world import World, WorldSpec
-from .kinds import assess
-from .references import compares_results, failing_calls, match_of, plays
-from .registry import Scorer, run_scorer
+from ...errors import CannotCompare, WorldError
+from ...matchers.matcher import is_optional
+from ...record.thresholds import missed_thresholds
+from ...record.transcript import Reply, Transcript
+from ...suite.case import ResolvedCase
+from ...suite.expectations import Expectations
+from ...suite.resolved import judges
+from ...text import first_few
+from ...worlds.plain import STATE
+from ...worlds.play import look
+from ...worlds.world import World, WorldSpec
+from ..kinds import assess
+from ..references import compares_results, failing_calls, match_of, plays
+from ..registry import Scorer, run_scorer
 
 _DONE = {"role": "assistant", "content": "Done."}
 _NEXT = ({"role": "user", "content": "..."},)

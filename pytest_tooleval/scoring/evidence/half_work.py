@@ -10,20 +10,20 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import structs
 
-from ..errors import CannotCompare, WorldError
-from ..findings import Finding, Findings, Loc
-from ..record.calls import ToolCall
-from ..record.status import CallStatus
-from ..record.transcript import Message, Reply, Transcript
-from ..suite.case import ResolvedCase
-from ..suite.checks.conversation import unplayable
-from ..suite.model import Suite, world_of
-from ..suite.resolved import resolve
-from ..worlds.play import PlayedCalls, play
-from .kinds import assess
-from .references import expected_calls, plays
+from ...errors import CannotCompare, WorldError
+from ...findings import Finding, Findings, Loc
+from ...record.calls import ToolCall
+from ...record.status import CallStatus
+from ...record.transcript import Message, Reply, Transcript
+from ...suite.case import ResolvedCase
+from ...suite.checks.conversation import unplayable
+from ...suite.model import Suite, world_of
+from ...suite.resolved import resolve
+from ...worlds.play import PlayedCalls, play
+from ..kinds import assess
+from ..references import expected_calls, plays
 from .rehearsal import call_at, parts_of
-from .watched import watched
+from .watched_calls import watched
 
 _DONE = {"role": "assistant", "content": "Done."}
 _NEXT = ({"role": "user", "content": "..."},)
