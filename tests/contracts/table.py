@@ -33,12 +33,14 @@ def on_page(page: Path) -> list[Target]:
 
 
 def made_from(contract: Contract, targets: Sequence[Target]) -> str:
-    """Model by check; a parameter is named where another one was sent."""
-    rows = []
+    """Models by outcome; a parameter is named where another one was sent."""
+    models: dict[tuple[str, ...], list[str]] = {}
     for target in targets:
         cells = [_cell(contract, target, checks) for checks in COLUMNS.values()]
-        rows.append((f"`{target.model}`", _library(target), *cells, _left_out(contract, target)))
-    return table(("model", "client", *COLUMNS, "left out"), rows)
+        outcome = (_library(target), *cells, _left_out(contract, target))
+        models.setdefault(outcome, []).append(f"`{target.model}`")
+    rows = [(", ".join(names), *outcome) for outcome, names in models.items()]
+    return table(("models", "client", *COLUMNS, "left out"), rows)
 
 
 def _library(target: Target) -> str:
