@@ -193,8 +193,7 @@ def options() -> str:
             value = option.metavar or "|".join(option.choices)
             meaning, _, default = option.help.partition(" (default: ")
             default, _, rest = default.partition(")")
-            facts = [f"- Type: `{value}`" if value else "- Type: flag"]
-            facts += [f"- Default: {default}"] * bool(default)
+            facts = [f"- Default: {default}"] * bool(default)
             if value:
                 other = next((each for each in option.choices if each != option.default), "")
                 example = _VALUES.get(option.name, other)
@@ -208,7 +207,8 @@ def options() -> str:
             is_plain = re.match(r"[a-z]+(?![\w:])", meaning)  # and not a value or a field
             text = f"{meaning[0].upper() if is_plain else meaning[0]}{meaning[1:]}{rest}."
             lines = "\n".join(facts)
-            parts.append(f"### `--tooleval-{option.name}` {{ #{option.name} }}\n\n{text}\n\n{lines}\n")
+            form = f"--tooleval-{option.name}{'=' * bool(value)}{value}"
+            parts.append(f"### `{form}` {{ #{option.name} }}\n\n{text}\n\n{lines}\n")
     return "\n" + "\n".join(parts) + "\n"
 
 
