@@ -41,6 +41,9 @@ _USERINFO = re.compile(r"(?<=://)[^\s/@'\"]{1,500}@")
 _FIELD_NAME = re.compile(r"[a-z_]+")
 _SHORTEST = 6  # shorter values ("x", "none", "1234") occur in ordinary text
 _SHORTEST_MAYBE = 8
+# By chance, the Base64 of a large image contains short values.
+_IMAGE = re.compile("data:image/[a-z]+;base64,[A-Za-z0-9+/]+=*")
+_LARGE, _SHORTEST_IN_IMAGE = 5000, 16
 # The minimum length of a key variable's value, and the maximum length of plain words that are not taken
 # for a key, such as `ollama` and `not-needed` as an API key, or `created_at` as SORT_KEY.
 _NAMED = (_SHORTEST, 10)
@@ -215,6 +218,8 @@ def _without(text: str, values: Iterable[str], instead: str | None = None) -> st
     """Replace these values in a text, in upper or lower case, encoded or escaped."""
     if len(text) < _SHORTEST:
         return text
+    if len(text) > _LARGE and _IMAGE.fullmatch(text):
+        values = [value for value in values if len(value) >= _SHORTEST_IN_IMAGE]
     folded = text.casefold()
     for value in values:
         found = _Forms.of(value)

@@ -18,6 +18,8 @@ from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseResult, TrialResult
 from pytest_tooleval.record.transcript import Transcript, measures_of
 
+# A red pixel.
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mM4IScHAAK2AQUKW6YGAAAAAElFTkSuQmCC"
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
 
 
@@ -26,6 +28,10 @@ def git(folder: Path, *arguments: str) -> str:
     identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
     command = ["git", *identity, *arguments]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def picture(data: str = PNG) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
 
 
 def tool(name: str, parameters: Mapping[str, Any] = CITY, **fields: Any) -> dict[str, Any]:

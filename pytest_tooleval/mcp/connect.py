@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
@@ -15,6 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .. import __version__
 from ..errors import ConfigError, McpError
+from ..record.images import Content, has_images, image_part, url_of
+from ..record.transcript import text_of
+from ..record.untrusted import as_text
 from ..text import printable, shorten
 from .explain import about, explained, leaves, timed_out
 from .process_group import process_group
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 NEEDED = (2, 3)  # older SDKs send headers to redirect targets, and read events of any size
 
+_MOST_TEXT = 1024 * 1024  # of one answer, which every later request repeats
 _SILENT = logging.NullHandler()
 
 T = TypeVar("T")
@@ -70,17 +75,21 @@ class Session:
         tools = [tool.model_dump(by_alias=True, exclude_unset=True) for tool in page.tools]
         return Page(tools, (), page.next_cursor)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """A tool's answer as text, even if the tool reports an error."""
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Content:
+        """A tool's answer, even if the tool reports an error."""
         result = await self._asked(self._client.call_tool(tool, dict(arguments)))
         data = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         blocks = data.get("content") or ()
         if self._server.answers == "structured" and "structuredContent" in data:
             blocks = ()
-        text = content_text(blocks, data.get("structuredContent"))
-        if len(text) > self._watch.limits.message:  # over stdio, the SDK reads any length
-            raise about(self._server, str(too_large("one message", self._watch.limits.message)))
-        return text
+        content = content_of(blocks, data.get("structuredContent"))
+        text = len(text_of({"content": content}))
+        images = sum(len(url_of(part)) for part in content if isinstance(part, dict))
+        # Over stdio, the SDK reads any length.
+        for size, most in ((text, _MOST_TEXT), (images, self._watch.limits.message)):
+            if size > most:
+                raise about(self._server, str(too_large("one message", most)))
+        return content
 
     async def _asked(self, answer: Awaitable[T]) -> T:
         """The answer to a request. Raises McpError if there is no usable answer."""
@@ -162,17 +171,25 @@ class _Noted:
         return item
 
 
-def content_text(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> str:
-    """A tool's answer as text: texts on separate lines, other contents as JSON without their bytes."""
-    texts = [
-        str(block["text"])
-        if block.get("type") == "text"
-        else json.dumps({name: value for name, value in block.items() if name not in ("data", "blob")})
-        for block in blocks
-    ]
-    if not texts and structured is not None:
+def content_of(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> Content:
+    """A tool's answer: texts on separate lines, or parts if there are images that models take.
+
+    Other contents are JSON without their bytes.
+    """
+    if not blocks and structured is not None:
         return json.dumps(structured, ensure_ascii=False)
-    return "\n".join(texts)
+    parts = [*map(_part, blocks)]
+    return parts if has_images(parts) else "\n".join(part["text"] for part in parts)
+
+
+def _part(block: Mapping[str, Any]) -> dict[str, Any]:
+    if block.get("type") == "text":
+        return {"type": "text", "text": str(block["text"])}
+    if block.get("type") == "image":
+        with contextlib.suppress(ValueError):
+            return image_part(as_text(block.get("data")))
+    rest = {name: value for name, value in block.items() if name not in ("data", "blob")}
+    return {"type": "text", "text": json.dumps(rest)}
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from ..engine.cassettes.questions import key_of
 from ..engine.exchange.chat import ChatAnswer
 from ..engine.tools.live import ALL_READ_ONLY, ToolSession
 from ..errors import ConfigError, McpError, ModelError
+from ..record.images import Content
 from ..record.names import meant
 from ..suite.fingerprints import content_of_bytes
 from ..suite.servers import McpSource
@@ -24,7 +25,7 @@ from .tools import as_functions
 from .watch import ByteLimits
 
 # A trial may receive more than a listing of tools, so only each answer is limited.
-_LIMITS = ByteLimits(message=1024 * 1024, total=None)
+_LIMITS = ByteLimits(message=8 * 1024 * 1024, total=None)
 _OUTDATED = "is not run, because the server"
 _ANEW = "--tooleval-record=all asks it for its tools again"
 
@@ -137,15 +138,16 @@ class _Calls:
         self._now = now
         self._session = session
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Content:
         try:
             answer = await self._answer(self._now.original(tool, self._known), arguments)
         except McpError as error:
             raise ModelError(f"{tool}: {error}", kind="tool_server") from None
         # Some servers echo headers and variables.
-        return str(self._now.server.scrubbed_data(answer))
+        scrubbed: Content = self._now.server.scrubbed_data(answer)
+        return scrubbed
 
-    async def _answer(self, tool: str, arguments: Mapping[str, Any]) -> str:
+    async def _answer(self, tool: str, arguments: Mapping[str, Any]) -> Content:
         """The tool's answer; of an expired session, whose call did not run, in a new one."""
         try:
             return await self._session.call(tool, arguments)

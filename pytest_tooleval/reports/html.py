@@ -45,6 +45,7 @@ _IMPORT = re.compile(r'^import [^;]*?"\./([\w-]+\.js)";\n', re.MULTILINE)
 _POLICY = "; ".join(
     (
         "default-src 'none'",
+        "img-src data:",
         "style-src '{style_hash}'",
         "script-src '{script_hash}'",
         "base-uri 'none'",

@@ -310,7 +310,7 @@ class TestCase(Expectations):
         OnlyFor("chain"),
     ] = Field(
         default_factory=dict,
-        description="Tool to the answer of its mock: any JSON value, "
+        description="Tool to the answer of its mock: any JSON value, content parts with images, "
         '{"$sequence": [...]} or {"$when": [{"params": {...}, "answer": ...}]}.',
     )
     expected_stop: Annotated[Stop, Expects(STOPS)] | None = Field(

@@ -3,7 +3,7 @@
 A mock is any JSON value, which answers every call. `{"$sequence": [...]}` lists the answers in call
 order. `{"$when": [{"params": {...}, "answer": ...}]}` answers with the first entry whose params match;
 the last entry may omit params, and each answer may be a `$sequence`. `{"$exact": ...}` is the value
-itself.
+itself. A list of content parts with an image, as in a chat message, is sent as such.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..explain import describe, nearest
 from ..findings import Finding, Findings, Loc
 from ..matchers.combined import Exact
 from ..matchers.matcher import matcher_findings
+from ..record.images import has_images, image_problem, is_image
 
 SEQUENCE = "$sequence"
 EXACT = Exact.key
@@ -24,11 +25,19 @@ WHEN = "$when"
 SCORED_ONLY = '{"status": "accepted; the tool is not run in this test"}'
 
 _MOCK = f'{{"{SEQUENCE}": [...]}} or {{"{WHEN}": [...]}}'
+_IN_MCP = {"type", "data", "mimeType"}
+_PARTS = (
+    'a part such as {"type": "text", "text": "..."} or '
+    '{"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}'
+)
+_LIST_HINT = f'for a list that is only data, write {{"{EXACT}": [...]}}'
 _EXACT_HINT = f'for an answer that looks like this, write {{"{EXACT}": {{...}}}}'
 
 
 def mock_findings(answer: Any, at: Loc) -> Findings:
     """Yield what is wrong with the mock at `at`."""
+    if isinstance(answer, list):
+        yield from _image_findings(answer, at)
     if not isinstance(answer, dict):
         return
     special = [key for key in answer if key in (SEQUENCE, WHEN, EXACT)]
@@ -38,6 +47,10 @@ def mock_findings(answer: Any, at: Loc) -> Findings:
         if not isinstance(answer[SEQUENCE], list) or not answer[SEQUENCE]:
             message = f"expected a non-empty list of answers, got {describe(answer[SEQUENCE])}"
             yield Finding((*at, SEQUENCE), message)
+            return
+        for index, each in enumerate(answer[SEQUENCE]):
+            if isinstance(each, list):
+                yield from _image_findings(each, (*at, SEQUENCE, index))
     elif WHEN in answer:
         yield from _when(answer[WHEN], (*at, WHEN))
     elif len(answer) == 1 and EXACT not in answer:
@@ -46,6 +59,18 @@ def mock_findings(answer: Any, at: Loc) -> Findings:
             near = nearest(key, (SEQUENCE, WHEN, EXACT))
             hint = f', did you mean "{near}"?' if near else f"; a mock is a plain answer, {_MOCK}"
             yield Finding((*at, key), f"unknown{hint}; {_EXACT_HINT}", at_key=True)
+
+
+def _image_findings(parts: list[Any], at: Loc) -> Findings:
+    """Yield what is wrong with parts of which one is an image, as in a chat message or in MCP."""
+    in_mcp = any(isinstance(part, dict) and part.keys() >= _IN_MCP for part in parts)
+    for index, part in enumerate(parts if in_mcp or has_images(parts) else ()):
+        is_text = isinstance(part, dict) and isinstance(part.get("text"), str)
+        if is_image(part):
+            if problem := image_problem(part):
+                yield Finding((*at, index, "image_url"), f"{problem}; {_LIST_HINT}")
+        elif not is_text or part.get("type") != "text":
+            yield Finding((*at, index), f"expected {_PARTS}, got {describe(part)}; {_LIST_HINT}")
 
 
 def _when(entries: Any, at: Loc) -> Findings:

@@ -190,6 +190,10 @@ def _as_block(block: Document) -> Document:
     if "reasoningContent" in block:
         thought = block["reasoningContent"]["reasoningText"]
         return {"type": "thinking", "thinking": thought["text"], "signature": thought["signature"]}
+    if "image" in block:
+        kind, data = block["image"]["format"], block["image"]["source"]["bytes"]
+        source = {"type": "base64", "media_type": f"image/{kind}", "data": data}
+        return {"type": "image", "source": source}
     return {"type": "text", "text": block["text"]}
 
 

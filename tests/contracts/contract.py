@@ -9,7 +9,7 @@ from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from builders import call, tool
+from builders import call, picture, tool
 from nightly import ALL
 
 from pytest_tooleval.engine.limits.retry import RetryPolicy
@@ -158,6 +158,16 @@ FORMED = Check(
     },
     [Said(text='{"sky": "clear"}')],
 )
+# Where the images are in a message of their own, the model answers that.
+SHOWN = "The images in the answers above, in order:"
+PICTURED = Check(
+    "an image in an answer",
+    {
+        **CHAIN,
+        "mock_responses": {"find_person": [{"type": "text", "text": "Al's house"}, picture()]},
+    },
+    [CHAIN_CALLS[0], Said([PARIS])],
+)
 
 
 @dataclass(frozen=True)
@@ -246,7 +256,8 @@ TRIED = [one for one in TARGETS if one.label in _OFTEN or ALL]
 
 def script() -> dict[str, Sequence[Said]]:
     """What the models say to the contract's questions."""
-    return {check.prompt: check.script for check in (*CHECKS, FORMED)}
+    scripts = {check.prompt: check.script for check in (*CHECKS, FORMED, PICTURED)}
+    return {**scripts, SHOWN: [Said([PARIS])]}
 
 
 @dataclass(frozen=True)

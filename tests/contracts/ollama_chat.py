@@ -120,7 +120,7 @@ def _answer(exchange: Exchange, brain: Brain) -> Document:
     body = exchange.body
     model = _model(body)
     try:
-        request = _Request.model_validate(body)
+        request = _Request.model_validate({**body, "messages": [*map(_as_typed, body["messages"])]})
     except ValidationError as error:
         found = error.errors()[0]
         field = ".".join(str(part) for part in found["loc"] if isinstance(part, str))
@@ -147,6 +147,12 @@ def _answer(exchange: Exchange, brain: Brain) -> Document:
         text = "server busy, please try again.  maximum pending requests exceeded"
         raise Refused(503, {"error": text})
     return _response(request, asked, said)
+
+
+def _as_typed(message: Document) -> Document:
+    """The message with images as the SDK's type has them before it sends them."""
+    images = message.get("images")
+    return {**message, "images": [{"value": each} for each in images]} if images else message
 
 
 def _asked(request: _Request, model: Model) -> Asked:

@@ -162,7 +162,7 @@ def asked_of(body: Document, thinking: bool) -> Asked:
         if message["role"] == "user":
             content = message["content"]
             parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
-            prompt, turn = " ".join(parts), 0
+            prompt, turn = " ".join(parts).strip(), 0
         turn += message["role"] == "assistant"
     choice = body.get("tool_choice") or "auto"
     named = choice["function"]["name"] if isinstance(choice, dict) else choice

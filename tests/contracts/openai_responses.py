@@ -162,7 +162,7 @@ def _asked(body: Document, items: list[Document], thinking: bool) -> Asked:
         if item.get("role") == "user":
             content = item["content"]
             parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
-            prompt, turn, own = " ".join(parts), 0, False
+            prompt, turn, own = " ".join(parts).strip(), 0, False
             continue
         is_own = item.get("role") == "assistant" or item.get("type") in ("reasoning", "function_call")
         turn += is_own and not own

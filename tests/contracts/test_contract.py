@@ -8,13 +8,14 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from builders import PNG
 from generated import part
 
 from pytest_tooleval.engine.models.providers import Provider
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
 
-from .contract import CHECKS, FORMED, SKY, TARGETS, TRIED, Check, Contract, Target
+from .contract import CHECKS, FORMED, PICTURED, SKY, TARGETS, TRIED, Check, Contract, Target
 from .server import PLAIN
 from .table import PART, made_from, on_page, page_of
 from .talk import Document
@@ -196,6 +197,14 @@ def test_the_form_of_an_answer_is_sent_or_an_error(contract: Contract, target: T
     else:
         assert problem is None
         assert _form_in(sent[-1]) == SKY
+
+
+@pytest.mark.parametrize("target", TRIED, ids=lambda one: one.label)
+def test_an_image_in_a_tools_answer_is_sent(contract: Contract, target: Target) -> None:
+    result = contract.result(target, PICTURED)
+    assert (result.passed, result.fallbacks.get("images")) == (True, None)
+    sent = [json.dumps(one.body) for one in contract.standins.exchanges if one.asked]
+    assert [body.count(PNG) for body in sent] == [0, 1]
 
 
 @pytest.mark.parametrize(

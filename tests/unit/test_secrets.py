@@ -219,3 +219,14 @@ def test_records_of_logs_hold_no_key_and_give_no_orders(monkeypatch: pytest.Monk
     record = logging.LogRecord("LiteLLM Router", logging.WARNING, "f", 1, text, ("sk-12345678",), None)
     assert ScrubFilter().filter(record)
     assert record.getMessage() == f"key {PLACEHOLDER}\\x1b[2J\n\\x3a:error::owned\n\tnext"
+
+
+def test_a_picture_stays_unless_it_holds_a_whole_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short value occurs in it by chance, in upper or lower case."""
+    monkeypatch.setenv("A_API_KEY", "ab12cd")
+    monkeypatch.setenv("B_API_KEY", "0123456789abcdefXYZ")
+    picture = f"data:image/png;base64,{'x' * 6000}AB12cd=="
+    assert redacted([picture]) == [picture]
+    assert redacted(f"{picture} ") != f"{picture} "
+    for text in ("data:image/png;base64,ab12cd", picture.replace("AB12cd", "0123456789abcdefXYZ")):
+        assert redacted(text) != text

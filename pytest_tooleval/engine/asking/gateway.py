@@ -35,6 +35,7 @@ from .breaker import Breaker
 from .context import Context, set_by
 from .fallbacks import Fallbacks
 from .forms import require_form
+from .images import AS_TEXT, images_as_text
 
 _OTHERS_TICK_S = 0.05
 _TEXTS = "message finish_reason finish_message served_model upstream system_fingerprint answers".split()
@@ -200,6 +201,11 @@ class ModelGateway:
                 answer = await self._received(sent, context)
             except ParameterRefused as refused:
                 self._fallbacks.learn(refused, context.set_by, tried)
+            except ModelError as error:
+                without = images_as_text(plain, error)
+                if without is None:
+                    raise
+                plain, hidden = without, {**hidden, **AS_TEXT}
             else:
                 self._fallbacks.confirm(tried)
                 return structs.replace(answer, fallbacks={**instead, **answer.fallbacks, **hidden})

@@ -13,6 +13,7 @@ from functools import lru_cache
 from operator import is_
 from typing import Any
 
+from ...record.images import has_images, is_image, url_of
 from ...record.transcript import SEARCHES
 from ..exchange.chat import CONTAINER, ChatRequest
 from ..exchange.tools import name_of
@@ -115,8 +116,13 @@ def canonical_question(asked: Mapping[str, Any]) -> str:
 
 
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A question as stored in a cassette: tools by name, with hashes of all and of each definition."""
+    """A question as stored in a cassette: tools by name, with hashes of all and of each definition.
+
+    Images that tools answered have hashes, too.
+    """
     shown = {field: value for field, value in asked.items() if field != "tools"}
+    if "messages" in asked:
+        shown["messages"] = [*map(_with_hashes, asked["messages"])]
     if "tools" not in asked:  # a question to a server that runs tools
         return shown
     tools = _Tools(asked["tools"])
@@ -126,6 +132,19 @@ def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
         "tools_sha256": hashlib.sha256(_canonical_tools(tools).encode()).hexdigest()[:16],
         "definitions": [*_definitions(tools)],
     }
+
+
+def _with_hashes(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    content = message.get("content")
+    if message.get("role") != "tool" or not has_images(content):
+        return message
+    return {**message, "content": [*map(_hashed, content)]}
+
+
+def _hashed(part: dict[str, Any]) -> dict[str, Any]:
+    if not is_image(part):
+        return part
+    return {**part, "image_url": f"sha256:{hashlib.sha256(url_of(part).encode()).hexdigest()[:16]}"}
 
 
 def definitions(asked: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

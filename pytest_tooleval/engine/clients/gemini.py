@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...record.calls import ToolCall
+from ...record.images import is_image
 from ...record.transcript import SYSTEM_ROLES, text_of
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..exchange.chat import PARTS, RESPONSE_FORMAT, ChatRequest
@@ -22,7 +23,7 @@ from ..models.prices import token_count
 from ..protocols.reading import replied
 from .http_client import HttpClient
 from .joined_streams import Joined, joined_candidates
-from .message_parts import call_of, chat_of, data_in, input_of, parts_of
+from .message_parts import call_of, chat_of, data_in, images_apart, input_of, parts_of
 
 Part = dict[str, Any]
 
@@ -69,7 +70,8 @@ def generate_body(chat: Mapping[str, Any], model: str) -> dict[str, Any]:
     older = bool(_UP_TO_2.match(model))
     texts = [text_of(each) for each in chat["messages"] if each["role"] in SYSTEM_ROLES]
     system = [{"text": text} for text in texts if text.strip()]
-    body: dict[str, Any] = {"contents": _contents(chat["messages"], older)}
+    messages = [*images_apart(chat["messages"])] if older else chat["messages"]
+    body: dict[str, Any] = {"contents": _contents(messages, older)}
     if system:
         body["systemInstruction"] = {"parts": system}
     if tools := chat.get("tools"):
@@ -157,7 +159,9 @@ def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) ->
     elif message["role"] == "tool":
         id = message.get("tool_call_id")
         answer = {"name": names.get(id, ""), "response": _response(text_of(dict(message)))}
-        yield {"functionResponse": {**_id_of(id, older), **answer}}
+        images = [_part(part) for part in parts_of(message) if is_image(part)]
+        parts = {"parts": images} if images else {}
+        yield {"functionResponse": {**_id_of(id, older), **answer, **parts}}
     else:
         yield from map(_part, parts_of(message))
 

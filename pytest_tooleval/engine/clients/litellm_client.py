@@ -29,6 +29,7 @@ from ..models.known import listed
 from ..models.litellm_library import import_litellm
 from ..models.spec import ModelSpec
 from ..models.traits import needs_responses
+from .openai_kin import with_images
 from .openai_responses import wants_responses
 from .provider_errors import lacks_credentials, one_line, provider_error, refused_answer, retry_after_s
 from .transport import (
@@ -129,7 +130,7 @@ class LitellmClient:
         arguments: dict[str, Any] = {
             **request.sampling,
             "model": self._spec.model,
-            "messages": without_surrogates(for_chat(request.messages)),
+            "messages": without_surrogates(for_chat(with_images(request.messages, self._spec))),
             "timeout": timeout_s,
             "max_retries": 0,
             "num_retries": 0,

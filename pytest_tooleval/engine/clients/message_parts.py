@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import ModelError
 from ...record.calls import ToolCall
+from ...record.images import has_images, is_image, without_images
 
+_INTRODUCTION = {"type": "text", "text": "The images in the answers above, in order:"}
 _DATA = re.compile(r"data:([^;,]+)[^,]*;base64,(.*)", re.DOTALL)
 
 
@@ -18,6 +20,26 @@ def parts_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     return [part for part in parts if part.get("type") != "text" or str(part.get("text")).strip()]
+
+
+def images_apart(messages: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The messages, with images in tools' answers in a message of the user's after them.
+
+    This is for APIs whose tools answer only in text.
+    """
+    images: list[Mapping[str, Any]] = []
+    for message in (*messages, None):
+        if images and (message is None or message.get("role") != "tool"):
+            yield {"role": "user", "content": [_INTRODUCTION, *images]}
+            images = []
+        if message is None:
+            return
+        content = message.get("content")
+        if message.get("role") == "tool" and has_images(content):
+            images += filter(is_image, content)
+            yield {**message, "content": without_images(content)}
+        else:
+            yield message
 
 
 def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:

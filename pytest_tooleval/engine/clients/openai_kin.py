@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..models.spec import ModelSpec
 from ..models.traits import reasons
+from .message_parts import images_apart
 
 _FIREWORKS = "accounts/fireworks/models/"
 # All that Mistral takes of a message; it refuses whatever it does not know.
@@ -17,6 +18,7 @@ def adapted(body: Mapping[str, Any], spec: ModelSpec) -> dict[str, Any]:
     """The body of a request as the model's provider wants it."""
     own = dict(body)
     provider = spec.provider.name
+    own["messages"] = with_images(own["messages"], spec)
     if provider == "fireworks_ai" and not own["model"].startswith("accounts/"):
         own["model"] = _FIREWORKS + own["model"]
     elif provider == "mistral":
@@ -36,6 +38,14 @@ def adapted(body: Mapping[str, Any], spec: ModelSpec) -> dict[str, Any]:
             _with_reasoning(each) if each.get("tool_calls") else each for each in own["messages"]
         ]
     return own
+
+
+def with_images(messages: Sequence[Mapping[str, Any]], spec: ModelSpec) -> Sequence[Mapping[str, Any]]:
+    """The messages with images in tools' answers where the model's provider takes them.
+
+    Mistral takes them in the answers, and no message of the user's after them.
+    """
+    return messages if spec.provider.name == "mistral" else [*images_apart(messages)]
 
 
 def base_of(base: str, spec: ModelSpec) -> str:

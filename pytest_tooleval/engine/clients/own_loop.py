@@ -19,6 +19,7 @@ from msgspec import structs
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH, ToolCall
 from ...record.endings import GAVE_UP
+from ...record.images import without_images
 from ...record.status import APPROVED, NOT_RUN, CallStatus
 from ...record.transcript import Message
 from ...scoring.one_call import shown_call, with_arguments
@@ -249,8 +250,9 @@ class OwnLoop:
         unanswered = len(self.replies) - begins
         made = ChatAnswer(message, latency_s=latency_s, unanswered=unanswered, agent=agent)
         runs_itself = own and found.ran
+        text = without_images(found.content)  # agents get texts
         if not runs_itself:  # otherwise only the agent knows the outcome
-            answer = {"role": "tool", "tool_call_id": id, "content": found.content}
+            answer = {"role": "tool", "tool_call_id": id, "content": text}
             made = structs.replace(
                 made, answers=(answer,), status=(found.status,), by_suite=(found.ran,)
             )
@@ -262,7 +264,7 @@ class OwnLoop:
             # In the caller's loop, behind the tasks that were ready before the answer was.
             with contextlib.suppress(RuntimeError):  # the agent closed its loop
                 loop.call_soon_threadsafe(self._know, len(self.replies))
-        future.set_result(None if runs_itself else found.content)
+        future.set_result(None if runs_itself else text)
 
     def _know(self, answered: int) -> None:
         self._known = max(self._known, answered)

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...record.calls import ToolCall
+from ...record.images import Content
 from ...record.status import NOT_RUN, CallStatus
+from ...record.transcript import text_of
 
 if TYPE_CHECKING:
     from ...suite.case import ResolvedCase
@@ -15,8 +17,13 @@ if TYPE_CHECKING:
 class ToolAnswer(NamedTuple):
     """The answer to a call, and the call's status."""
 
-    content: str
+    content: Content
     status: CallStatus = "ok"
+
+    @property
+    def text(self) -> str:
+        """The content without its images."""
+        return text_of({"content": self.content})
 
     @property
     def ran(self) -> bool:

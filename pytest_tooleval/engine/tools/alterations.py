@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from msgspec import structs
 
 from ...record.calls import ToolCall
+from ...record.images import has_images, is_image
 from ...record.transcript import Message
 from ...suite.altered import BEFORE, AlteredAnswers
 from ...suite.case import ResolvedCase
@@ -77,4 +78,8 @@ class AlteredSource(ToolSource):
         found = await self._source.answer(call, offered, messages)
         if found is None or not self._alterations.takes(tool.name):
             return found
-        return found._replace(content=self._altered.changed(found.content))
+        text = self._altered.changed(found.text)
+        if self._altered.is_fault or not has_images(found.content):
+            return found._replace(content=text)
+        images = [part for part in found.content if is_image(part)]
+        return found._replace(content=[{"type": "text", "text": text}, *images])

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from ...errors import ModelError
 from ...record.calls import ToolCall
+from ...record.images import Content
 from ...record.transcript import Message
 from ...secrets import redacted
 from ...suite.case import ResolvedCase
@@ -33,7 +34,7 @@ ALL_READ_ONLY = "*"
 class ToolSession(Protocol):
     """An open connection to a server."""
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Content:
         """The answer to a call. Raises ModelError of the kind `tool_server`."""
         ...
 
@@ -111,15 +112,15 @@ class LiveTools(ToolSource):
         """
         if not self._live.server.has(call.name, self._wanted):
             return None
-        text = await (self._run(call) if messages is None else self._recorded(call, messages))
-        return ToolAnswer(text)
+        found = await (self._run(call) if messages is None else self._recorded(call, messages))
+        return ToolAnswer(found)
 
-    async def _recorded(self, call: ToolCall, messages: Sequence[Message]) -> str:
+    async def _recorded(self, call: ToolCall, messages: Sequence[Message]) -> Content:
         asked = self._question(call, messages)
         key = key_of(asked)
         cassette = self._live.cassette
         found = None if cassette is None else cassette.find(key)
-        recorded = None if found is None else str(found.message.get("content", ""))
+        recorded: Content | None = None if found is None else found.message.get("content", "")
         if recorded is not None and not (self._fresh and cassette is not None and cassette.may_ask):
             self._replayed = True
             return recorded
@@ -135,7 +136,7 @@ class LiveTools(ToolSource):
             cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))
         return content
 
-    async def _run(self, call: ToolCall) -> str:
+    async def _run(self, call: ToolCall) -> Content:
         """The server's answer, without the cassette."""
         self._require_allowed(call)
         if self._session is None:

@@ -7,7 +7,8 @@ A mock in `mock_responses` is
 - `{"$when": [{"params": {...}, "answer": a}, ..., {"answer": z}]}`: the first entry whose params
   match the arguments answers; params may contain matchers, an entry without params always matches; its
   answer may be a `$sequence`, which counts the calls that the entry answers;
-- `{"$exact": value}`: `value` itself, for data with one of the keys above.
+- a list of content parts with an image, as in a chat message: sent as such;
+- `{"$exact": value}`: `value` itself, for data that looks like one of these.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 from ...errors import ScoringError
 from ...record.calls import ToolCall
+from ...record.images import Content, has_images
 from ...record.transcript import Message
 from ...suite.case import ResolvedCase
 from ...suite.mocks import EXACT, SCORED_ONLY, SEQUENCE, WHEN
@@ -49,15 +51,21 @@ class Mocks(ToolSource):
     async def answer(
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
     ) -> ToolAnswer | None:
-        """The content of the tool message: a text unchanged, anything else as JSON."""
+        """The content of the tool message: a text or parts with images unchanged, else JSON."""
         if call.name in self._mocks:
             # In a thread, because a slow pattern under `$when` must not block the loop.
-            value = await asyncio.to_thread(self._value, call)
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            return ToolAnswer(text)
+            return ToolAnswer(await asyncio.to_thread(self._content, call))
         case = self._case
         is_scored_only = not case.has_tool_rounds or ends_chain(case, [call])
         return ToolAnswer(SCORED_ONLY) if is_scored_only else None
+
+    def _content(self, call: ToolCall) -> Content:
+        value = self._value(call)
+        if isinstance(value, dict) and [*value] == [EXACT]:
+            value = value[EXACT]
+        elif has_images(value):
+            return list(value)
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
     def _value(self, call: ToolCall) -> Any:
         mock, number = self._mocks[call.name], None
@@ -70,7 +78,7 @@ class Mocks(ToolSource):
             count = self._calls.get((call.name, number), 0)
             self._calls[call.name, number] = count + 1
             return mock[SEQUENCE][min(count, len(mock[SEQUENCE]) - 1)]
-        return mock[EXACT] if isinstance(mock, dict) and EXACT in mock else mock
+        return mock
 
     def _first_match(self, call: ToolCall, entries: list[dict[str, Any]]) -> int | None:
         """The number of the first entry whose params match."""

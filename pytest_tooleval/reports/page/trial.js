@@ -34,6 +34,7 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  */
 
 const LONG_TEXT = 3000;
+const IMAGE = /^data:(image\/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/]+={0,2})$/;
 
 /**
  * What went wrong comes first: the prompt, what was expected and what came, then the scores.
@@ -254,7 +255,7 @@ function messageTurn(message, note = "") {
   });
   const isData = role === "tool";
   const body = text || !calls.length ? [longText(isData ? prettyJson(text) : text, isData ? "code" : "")] : [];
-  return turn(role, [...body, ...calls], note);
+  return turn(role, [...body, ...images(message.content), ...calls], note);
 }
 
 /** @param {Reply} reply @param {boolean} several whether several agents take part */
@@ -314,14 +315,31 @@ function callBlock(call, status) {
   );
 }
 
+/** The pictures of a message: only formats that cannot hold a script, and nothing that is loaded. @param {unknown} content */
+function images(content) {
+  return (Array.isArray(content) ? content : []).filter((part) => IMAGE.test(imageUrl(part))).map((part) => el("img", { src: imageUrl(part), alt: partText(part) }));
+}
+
+/** @param {any} part */
+function imageUrl(part) {
+  return part?.type === "image_url" ? String(part.image_url?.url ?? part.image_url) : "";
+}
+
+/** @param {any} part */
+function partText(part) {
+  const [, kind, data] = IMAGE.exec(imageUrl(part)) ?? [];
+  if (kind) return `[image: ${kind}, ${Math.max(1, Math.floor((data.length * 3) / 4000))} kB]`;
+  return typeof part === "string" ? part : typeof part?.text === "string" ? part.text : `[${part?.type ?? "part"}]`;
+}
+
 /**
- * A message's text; parts that are not text become their type in brackets.
+ * A message's text; parts that are not text become words in brackets.
  * @param {unknown} content
  * @returns {string}
  */
 export function contentText(content) {
   if (!Array.isArray(content)) return typeof content === "string" ? content : "";
-  return content.map((part) => (typeof part === "string" ? part : typeof part?.text === "string" ? part.text : `[${part?.type ?? "part"}]`)).join("\n");
+  return content.map(partText).join("\n");
 }
 
 /**

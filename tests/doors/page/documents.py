@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from builders import result_of, trial_of
+from builders import picture, result_of, trial_of
 from msgspec import structs
 
 from pytest_tooleval.history import Trend, TrendPoint
@@ -444,7 +445,12 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         {"role": "user", "content": [{"type": "text", "text": text}, {"type": text}, text]},
         {"role": "assistant", "tool_calls": [{"function": {"name": text, "arguments": text}}, text]},
     )
-    answers = ({"role": "tool", "content": text, "tool_call_id": text},)
+    svg = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg' onload='evil = 1'/>").decode()
+    urls = (text, "https://evil.example/i.png", f"data:image/svg+xml;base64,{svg}")
+    images = [picture(), *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
+    answers = tuple(
+        {"role": "tool", "content": content, "tool_call_id": text} for content in (text, images)
+    )
     metric = text if len(text) < 100 else "long"
     scores = {
         "overall": Score(

@@ -90,6 +90,19 @@ def test_nothing_of_a_hostile_document_runs(open_page: Open, hostile: Path) -> N
     opened.assert_clean()
 
 
+def test_only_pictures_that_cannot_run_are_drawn(open_page: Open, hostile: Path) -> None:
+    opened = open_page(hostile)
+    opened.page.locator(".cell button").first.click()
+    images = opened.page.locator(".turn-tool img")
+    expect(images).to_have_count(1)
+    expect(images).to_have_attribute("alt", "[image: image/png, 1 kB]")
+    assert images.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 1
+    expect(opened.page.locator(".turn-tool .text").last).to_have_text(
+        "[image: image/png, 1 kB]\n[image_url]\n[image_url]\n[image_url]"
+    )
+    opened.assert_clean()
+
+
 def test_no_invisible_character_is_left(open_page: Open, hostile: Path) -> None:
     opened = open_page(hostile)
     opened.page.locator(".cell button").first.click()

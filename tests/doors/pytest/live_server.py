@@ -13,6 +13,8 @@ import sys
 import time
 from typing import Any
 
+# A red pixel.
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mM4IScHAAK2AQUKW6YGAAAAAElFTkSuQmCC"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
 
@@ -65,6 +67,9 @@ def call_tool(parameters: dict[str, Any]) -> dict[str, Any]:
         refunded.append(arguments["amount"])
         clock = f" at {time.time_ns()}" if os.path.exists(sys.argv[1] + ".clock") else ""
         return {"content": [{"type": "text", "text": f"{sum(refunded)}{clock}"}]}
+    if arguments.get("city") == "on a picture":
+        block = {"type": "image", "mimeType": "image/png", "data": PNG}
+        return {"content": [{"type": "text", "text": "S7, from the north"}, block]}
     text = "x" * 2_000_000 if name == "huge" else f"station of {arguments.get('city')}: S7"
     return {"content": [{"type": "text", "text": text}], "isError": name == "fails"}
 

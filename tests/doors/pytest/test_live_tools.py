@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import PNG, picture
 from click.testing import CliRunner
 from nightly import at_night
 
@@ -78,7 +79,7 @@ def write(project: Project, *calls: Any, source: Any = None, **fields: Any) -> N
     project.write("s.tooleval.json", json.dumps(suite))
 
 
-def answers(project: Project) -> list[str]:
+def answers(project: Project) -> list[Any]:
     """What the tools answered in the first trial."""
     replies = project.rows()["chain[agent]"]["trials"][0]["transcript"]["replies"]
     return [answer["content"] for one in replies for answer in one["answers"]]
@@ -99,6 +100,26 @@ def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> 
     replayed.assert_outcomes(passed=1)
     assert live.rows()["chain[agent]"]["scores"] == before
     assert answers(live) == ["station of Paris: S7"]
+    assert not (live.path / "server.log").exists()
+
+
+def test_a_picture_of_a_server_reaches_the_model_and_stays_in_its_recording(live: Live) -> None:
+    parts = [{"type": "text", "text": "S7, from the north"}, picture()]
+    source = (live.path / "my_agent.py").read_text()
+    live.write("my_agent.py", source.replace("def answer", f"SHOWN = {parts!r}\n\n\ndef answer"))
+    seen = "    assert done == 0 or messages[-1]['content'] == SHOWN\n    name, arguments"
+    live.write(
+        "my_agent.py", (live.path / "my_agent.py").read_text().replace("    name, arguments", seen)
+    )
+    write(live, ["find_station", {"city": "on a picture"}], LAST)
+    tape = ("--tooleval-cassette=tapes", "--tooleval-report=out.json")
+    live.run(*tape).assert_outcomes(passed=1)
+    assert answers(live) == [parts]
+    (path,) = (live.path / "tapes").glob("*.jsonl")
+    assert path.read_text().count(PNG) == 1
+    (live.path / "server.log").unlink()
+    live.run(*tape, "--tooleval-record=none", allow=None).assert_outcomes(passed=1)
+    assert answers(live) == [parts]
     assert not (live.path / "server.log").exists()
 
 

@@ -173,7 +173,10 @@ def server(mode: str) -> Server[Any]:
 
     async def on_call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         text = f"{params.name} was run" + "!" * int((params.arguments or {}).get("more", 0))
-        return types.CallToolResult(content=[types.TextContent(text=text)])
+        content: list[Any] = [types.TextContent(text=text)]
+        if data := (params.arguments or {}).get("picture"):
+            content.append(types.ImageContent(data=data, mime_type="image/png"))
+        return types.CallToolResult(content=content)
 
     name = "\x1b[31m../evil\nserver" if mode == "escapes" else f"{mode} server"
     return Server(name, version="1.0", on_list_tools=on_list_tools, on_call_tool=on_call_tool)

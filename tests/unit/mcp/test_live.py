@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from builders import PNG, picture
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.errors import ModelError
@@ -58,7 +60,7 @@ async def good() -> tuple[McpServer, tuple[dict[str, Any], ...]]:
     return server, (await discover(server)).tools
 
 
-async def run(live: LiveMcp, tool: str, allowed: list[str]) -> str:
+async def run(live: LiveMcp, tool: str, allowed: list[str]) -> object:
     assert live.has(tool, allowed)
     async with live.session() as session:
         return await session.call(tool, {})
@@ -122,6 +124,18 @@ async def test_an_answer_that_is_too_large(transport: Transport) -> None:
     with pytest.raises(ModelError, match="one message has more than 1 MiB"):
         async with live.session() as session:
             await session.call("get_weather", {"more": 1024 * 1024})
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_an_answer_with_a_picture(transport: Transport) -> None:
+    """Which may be larger than a text."""
+    server = server_of(transport, "good")
+    live = LiveMcp(server, (await discover(server)).tools)
+    large = base64.b64encode(base64.b64decode(PNG) + bytes(1_500_000)).decode()
+    async with live.session() as session:
+        for data in (PNG, large):
+            shown = await session.call("get_weather", {"picture": data})
+            assert shown == [{"type": "text", "text": "get_weather was run"}, picture(data)]
 
 
 async def test_a_list_that_does_not_come_is_an_error() -> None:

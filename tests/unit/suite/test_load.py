@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from bfcl_data import bfcl_suite_file
+from builders import picture
 from weather_suite import FLIGHT, WEATHER
 
 from pytest_tooleval.errors import SuiteError
@@ -438,6 +439,7 @@ ONE_MISTAKE: list[tuple[dict[str, Any], str, str]] = [
     ),
 ]
 
+SVG = {"type": "image_url", "image_url": {"url": "data:image/svg+xml;base64,PHN2Zz4="}}
 MOCK_MISTAKES: list[tuple[Any, str, str]] = [
     ({"$sequence": []}, ".$sequence", "expected a non-empty list of answers"),
     ({"$sequence": 1, "x": 2}, "", "must be the only key"),
@@ -446,6 +448,15 @@ MOCK_MISTAKES: list[tuple[Any, str, str]] = [
         {"$mcp": "x"},
         ".$mcp",
         'unknown; a mock is a plain answer, {"$sequence": [...]} or {"$when": [...]}',
+    ),
+    ([SVG], "[0].image_url", "data:image/png;base64,... or https://...; for a list that is only data, "),
+    ({"$sequence": [1, [SVG]]}, ".$sequence[1][0].image_url", "expected a URL such as"),
+    ({"$when": [{"answer": [SVG]}]}, ".$when[0].answer[0].image_url", "expected a URL such as"),
+    ([picture(), {"id": 1}], "[1]", 'expected a part such as {"type": "text", "text": "..."} or'),
+    (
+        [{"type": "image", "data": "AAAA", "mimeType": "image/png"}],
+        "[0]",
+        'or {"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}, got',
     ),
     ({"$when": {}}, ".$when", "expected a non-empty list of entries such as"),
     ({"$when": [3]}, ".$when[0]", "expected an object such as"),

@@ -3,8 +3,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from builders import tool
+from builders import picture, tool
 
+from pytest_tooleval.engine.exchange.tool_answers import ToolAnswer
 from pytest_tooleval.engine.tools.mocks import Mocks
 from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.record.calls import ToolCall
@@ -19,10 +20,15 @@ class Box:
     def __init__(self, case: ResolvedCase) -> None:
         self._toolbox = Toolbox(case, [Mocks(case)])
 
-    async def answer(self, call: ToolCall) -> str:
+    async def all(self, call: ToolCall) -> list[ToolAnswer]:
         found = await self._toolbox.answers([call])
         assert found is not None
-        return found[0].content
+        return found
+
+    async def answer(self, call: ToolCall) -> str:
+        found = (await self.all(call))[0].content
+        assert isinstance(found, str)
+        return found
 
 
 def mocks(**answers: Any) -> Box:
@@ -39,6 +45,14 @@ async def test_a_text_goes_as_it_is_and_anything_else_as_json() -> None:
     assert await mocks(search="sunny, 20 °C").answer(call("search")) == "sunny, 20 °C"
     assert await mocks(search={"t": "°"}).answer(call("search")) == '{"t": "°"}'
     assert await mocks(search=None).answer(call("search")) == "null"
+
+
+async def test_parts_with_an_image_go_as_they_are_unless_they_are_data() -> None:
+    parts = [{"type": "text", "text": "red"}, picture()]
+    for mock in (parts, {"$when": [{"answer": {"$sequence": [parts]}}]}):
+        (found,) = await mocks(search=mock).all(call("search"))
+        assert (found.content, found.text) == (parts, "red")
+    assert await mocks(search={"$exact": parts}).answer(call("search")) == json.dumps(parts)
 
 
 async def test_names_compare_without_case() -> None:

@@ -1,0 +1,30 @@
+"""Images in tools' answers, for models that refuse them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from msgspec import structs
+
+from ...errors import ModelError
+from ...record.images import has_images, without_images
+from ..exchange.chat import ChatRequest
+
+_REFUSAL = re.compile(r"image|vision|multi-?modal|\bstring\b", re.IGNORECASE)
+AS_TEXT: Mapping[str, str] = {
+    "images": "texts such as [image: image/png, 12 kB], because this model takes none from tools"
+}
+
+
+def images_as_text(request: ChatRequest, refusal: ModelError) -> ChatRequest | None:
+    """The request without images in tools' answers; None if these cannot be why it was refused."""
+    if refusal.kind != "bad_request" or not _REFUSAL.search(refusal.message):
+        return None
+    plain = [
+        {**each, "content": without_images(each["content"])}
+        if each.get("role") == "tool" and has_images(each.get("content"))
+        else each
+        for each in request.messages
+    ]
+    return None if plain == [*request.messages] else structs.replace(request, messages=plain)

@@ -1,0 +1,86 @@
+"""Images in the answers of tools, which are parts of a message's content as in the chat API."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias, TypeGuard
+
+from .untrusted import as_mapping, as_text, objects_in
+
+# The content of a tool's message: a text, or parts with images.
+Content: TypeAlias = str | list[dict[str, Any]]
+
+MOST_BYTES = 5 * 1024 * 1024  # Anthropic's limit, the lowest
+_KIND = re.compile(
+    rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpeg>\xff\xd8\xff)|(?P<gif>GIF8[79]a)|(?P<webp>RIFF....WEBP)",
+    re.DOTALL,
+)
+_FORMATS = "a PNG, JPEG, GIF or WebP"
+_DATA = re.compile(r"data:(image/\w+);base64,(.*)", re.DOTALL)
+
+
+def image_part(data: str) -> dict[str, Any]:
+    """The part for an image in Base64. Raises ValueError if no model takes it.
+
+    Its bytes say what it is, whatever a server calls it.
+    """
+    try:
+        content = base64.b64decode(data, validate=True)
+    except ValueError:
+        raise ValueError("not Base64") from None
+    kind = _KIND.match(content)
+    if kind is None:
+        raise ValueError(f"not {_FORMATS}")
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"larger than {MOST_BYTES // 2**20} MiB")
+    return _part(f"data:image/{kind.lastgroup};base64,{data}")
+
+
+def _part(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def is_image(part: object) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "image_url"
+
+
+def has_images(content: object) -> TypeGuard[list[dict[str, Any]]]:
+    return isinstance(content, list) and any(map(is_image, content))
+
+
+def url_of(part: Mapping[str, Any]) -> str:
+    """The address of an image; empty if it has none."""
+    held = part.get("image_url")
+    return as_text(held) or as_text(as_mapping(held).get("url"))
+
+
+def image_problem(part: Mapping[str, Any]) -> str:
+    """What is wrong with an image in a suite; empty if nothing is."""
+    url = url_of(part)
+    if url.startswith("https://"):
+        return ""
+    found = _DATA.fullmatch(url)
+    if found is None:
+        return "expected a URL such as data:image/png;base64,... or https://..."
+    try:
+        right = url_of(image_part(found[2]))
+    except ValueError as error:
+        return f"the image is {error}"
+    return "" if right == url else f"the image is of the type {right[len('data:') :].partition(';')[0]}"
+
+
+def without_images(content: object) -> str:
+    """The text of a content, with a word such as `[image: image/png, 12 kB]` for each image."""
+    if not isinstance(content, list):
+        return as_text(content)
+    parts = (_note(part) if is_image(part) else part.get("text") for part in objects_in(content))
+    return "\n".join(text for text in parts if isinstance(text, str))
+
+
+def _note(part: Mapping[str, Any]) -> str:
+    url = url_of(part)
+    found = _DATA.fullmatch(url)
+    what = f"{found[1]}, {max(1, len(found[2]) * 3 // 4000)} kB" if found else url
+    return f"[image: {what}]"
