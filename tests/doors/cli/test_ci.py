@@ -30,6 +30,7 @@ def body(text: str) -> str:
 
 @pytest.mark.nightly
 def test_a_first_run_has_no_baseline(job: Job) -> None:
+    job.by_scripts = True
     assert job.run() == 1
     assert body(job.comment).startswith("### Tool calling: **FAILED**\n\nThe job fails: 1 of 2")
     assert "not compared, as there is no baseline" in job.comment
@@ -207,6 +208,7 @@ def test_a_forge_that_answers_something_else_fails_no_job(job: Job, tmp_path: Pa
 
 
 def test_an_event_that_gives_secrets_to_a_fork_is_refused_before_anything_is_installed(job: Job) -> None:
+    job.by_scripts = True
     for step, status in {"install": 1, "run": 2, "comment": 2}.items():
         (job.folder / "pip.py").write_text("print('installed')")
         assert job.step(step, event="pull_request_target") == status
