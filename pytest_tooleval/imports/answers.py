@@ -51,6 +51,16 @@ def _most_common_tools(answers: Iterable[RecordedAnswer]) -> list[dict[str, Any]
     return next((tools for tools in usable if tools_problem(tools, namespaces) is None), [])
 
 
+def disagreeing(cases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The ids of cases that have the same prompt and tools, and expect different calls."""
+    ids: dict[str, list[str]] = {}
+    for case in cases:
+        if "skip" not in case:
+            given = [case["prompt"], case.get("tools"), case.get("tool_choice", "auto")]
+            ids.setdefault(canonical(given), []).append(case["id"])
+    return [same for same in ids.values() if len(same) > 1]
+
+
 def tools_problem(
     tools: list[dict[str, Any]], namespaces: Mapping[str, str] | None = None
 ) -> str | None:

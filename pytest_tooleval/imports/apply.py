@@ -11,7 +11,7 @@ from ..keys import texts_in
 from ..secrets import redacted
 from ..suite.update import update_suite
 from ..text import counted
-from .answers import AnsweredCases, new_suite
+from .answers import AnsweredCases, disagreeing, new_suite
 from .chats import RecordedAnswer
 from .conversation import ToolList, unread_text
 from .records import UnusableError
@@ -21,6 +21,7 @@ _MOST_IDS = 5
 _UNRECORDED = (
     "the tools are not recorded: made {} of the calls; to have the real ones, add a file of tools"
 )
+_DISAGREE = "a prompt had different answers, so these contradict each other; keep the right ones: {}"
 
 
 def count_changed(before: Any, after: Any) -> int:
@@ -99,8 +100,7 @@ def _with_cases(made: Mapping[str, Any], existing: Mapping[str, Any] | None) -> 
     added = [case for case in made["test_cases"] if case not in kept]
     other = [case["id"] for case in kept if "id" in case and case != known[case["id"]]]
     counts = [f"{counted(len(added), 'case')} added", *([f"{len(kept)} kept"] if kept else [])]
-    shown = ", ".join(other[:_MOST_IDS]) + (", ..." if len(other) > _MOST_IDS else "")
-    remarks = [f"of those kept, {len(other)} differ from the file: {shown}"] if other else []
+    remarks = [f"of those kept, {len(other)} differ from the file: {_listed(other)}"] if other else []
     return Applied({**suite, "test_cases": [*suite["test_cases"], *added]}, counts, remarks)
 
 
@@ -128,4 +128,11 @@ def _with_answers(
     unread = unread_text(kind for each in usable for kind in each.unread)
     remarks = [f"{unread}; the cases do not expect them"] if unread else []
     remarks += [_UNRECORDED.format(counted(len(made_tools), "tool"))] if made_tools else []
-    return Applied(cases.finished(), counts, remarks, left_out)
+    made = cases.finished()
+    same = [_listed(ids) for ids in disagreeing(made["test_cases"][len(cases.existing) :])]
+    remarks += [_DISAGREE.format(_listed(same, "; "))] if same else []
+    return Applied(made, counts, remarks, left_out)
+
+
+def _listed(texts: Sequence[str], between: str = ", ") -> str:
+    return between.join(texts[:_MOST_IDS]) + (f"{between}..." if len(texts) > _MOST_IDS else "")

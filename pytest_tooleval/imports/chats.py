@@ -47,7 +47,7 @@ from .bodies import (
 )
 from .conversation import NO_NAME, Call, Conversation, Expected, Item, called, unread_text
 from .error_texts import OPENAI_AGENTS, status_by
-from .format import Read, each_record
+from .format import EachRecord, Read
 from .openai_tools import Offered, offered_tools, typed
 from .records import Record, UnusableError, decoded, looks_like
 from .tool_dialects import tool_values
@@ -302,7 +302,7 @@ def conversation_reader(
         made = convert(value) if isinstance(value, dict) else value
         yield from conversations(record, made, system, value)
 
-    return each_record(read)
+    return EachRecord(read)
 
 
 def _described(conversation: Conversation, record: Mapping[str, Any]) -> Conversation:

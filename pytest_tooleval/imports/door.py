@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,13 +17,15 @@ from ..text import canonical, counted
 from .apply import ImportResult, Tick, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .conversation import Call, Conversation, Expected, Item, MadeSuite, ToolList
+from .format import EachFile, EachRecord
 from .openai_tools import tool_definitions
-from .reading import read_files
+from .reading import Batch, read_files
 from .records import UnusableError, decoded
 from .seen_tools import tools_seen
 
 T = TypeVar("T")
 _SEED = 1
+_MOST_RECORDS = 100_000
 _SAMPLED = f"a random sample of at most {{}}, with the seed {_SEED}: another import has the same cases"
 
 
@@ -43,17 +46,22 @@ def found_in(
     where each record has its messages. `tick` is called with what has been done so far. Raises
     SuiteError for what cannot be read, ConfigError for files that do not go together.
     """
-    secrets = read = 0
+    secrets = count = 0
 
     def clean(values: list[Any]) -> list[Any]:
-        nonlocal secrets, read
-        read += len(values)
-        tick(f"{counted(read, 'record')} read")
+        nonlocal secrets, count
+        count += len(values)
+        tick(f"{counted(count, 'record')} read")
         found: list[Any] = redacted(values)
         secrets += count_changed(values, found)
         return found
 
-    batches = read_files(paths, named, place=place, clean=clean)
+    def read(most: int | None) -> list[Batch]:
+        nonlocal secrets, count
+        secrets = count = 0
+        return read_files(paths, named, place=place, clean=clean, most=most)
+
+    batches = read(None) if limit is None else _first(limit, read, has_tools=has_tools)
     items = [each for batch in batches for each in batch.items]
     suites = [each for each in items if isinstance(each, MadeSuite)]
     lists = [each for each in items if isinstance(each, ToolList)]
@@ -81,6 +89,30 @@ def found_in(
     if sample is not None:
         found = found._replace(remarks=[*found.remarks, _SAMPLED.format(sample)])
     return found._replace(secrets=secrets), [batch.line for batch in batches]
+
+
+def _first(limit: int, read: Callable[[int | None], list[Batch]], *, has_tools: bool) -> list[Batch]:
+    """What the first lines and files hold that have more cases than the limit.
+
+    That is everything where lines belong together, or where tools may stand in another file.
+    """
+    most = limit + 1
+    while most < _MOST_RECORDS:
+        with suppress(SuiteError):
+            found = read(most)
+            is_part = any(each.is_part for each in found)
+            if not is_part and not any(each.is_cut for each in found):
+                return found
+            kinds = {type(each.format.read) for each in found}
+            items = [each for batch in found for each in batch.items]
+            answers = _answers(items, None, has_tools=has_tools, tick=lambda text: None)
+            usable = [each for each in answers if isinstance(each, RecordedAnswer)]
+            is_known = not is_part or all(each.offered and not each.made_tools for each in usable)
+            is_whole = kinds == {EachRecord} or not any(each.is_cut for each in found)
+            if len(usable) > limit and is_known and is_whole and kinds <= {EachRecord, EachFile}:
+                return found
+        most *= 8
+    return read(None)
 
 
 def _chosen(values: Sequence[T], limit: int | None, sample: int | None) -> list[T]:

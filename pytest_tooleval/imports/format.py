@@ -17,13 +17,15 @@ Clean = Callable[[list[Any]], list[Any]]
 class Source:
     """A file and its records, and their `place` in the file if that had to be searched for.
 
-    `clean` removes secrets from values of other files that belong to it.
+    `clean` removes secrets from values of other files that belong to it. `is_cut` if it may have more
+    records.
     """
 
     path: Path
     records: Sequence[Record]
     clean: Clean = lambda values: values
     place: str = ""
+    is_cut: bool = False
 
     def beside(self, path: Path, records: Sequence[Record]) -> Source:
         """Another file that belongs to this one, without secrets."""
@@ -58,24 +60,26 @@ class Format:
     is_of_skills: bool = False
 
 
-def each_record(read: Callable[[Record], Iterator[Item]]) -> Read:
+@dataclass(frozen=True)
+class EachRecord:
     """A format's `read` for records that are read one by one. Unusable ones become problems."""
 
-    def read_all(sources: Sequence[Source]) -> Iterator[Item]:
+    read: Callable[[Record], Iterator[Item]]
+
+    def __call__(self, sources: Sequence[Source]) -> Iterator[Item]:
         for record in (each for source in sources for each in source.records):
             try:
-                yield from list(read(record))
+                yield from list(self.read(record))
             except UnusableError as error:
                 yield record.problem(str(error))
 
-    return read_all
 
-
-def each_file(read: Callable[[list[Record]], Iterator[Item]]) -> Read:
+@dataclass(frozen=True)
+class EachFile:
     """A format's `read` for files that are read one by one."""
 
-    def read_all(sources: Sequence[Source]) -> Iterator[Item]:
-        for source in sources:
-            yield from read(list(source.records))
+    read: Callable[[list[Record]], Iterator[Item]]
 
-    return read_all
+    def __call__(self, sources: Sequence[Source]) -> Iterator[Item]:
+        for source in sources:
+            yield from self.read(list(source.records))

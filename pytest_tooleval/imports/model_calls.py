@@ -11,7 +11,7 @@ from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
 from .chats import OTHER_SYSTEM, conversations
 from .conversation import Item
-from .format import Read, each_file
+from .format import EachFile, Read
 from .formats.gemini import converted
 from .formats.langchain import chat_message, fields_of
 from .formats.vercel import chat_messages_of, is_message
@@ -59,7 +59,7 @@ def trace_reader(spans_of: Callable[[Record], Iterable[TraceSpan]], nothing: str
             yield records[0].problem(f"{nothing}{_attributes(spans)}")
         yield from found
 
-    return each_file(read)
+    return EachFile(read)
 
 
 def _attributes(spans: Iterable[TraceSpan]) -> str:

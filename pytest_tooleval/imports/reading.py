@@ -40,12 +40,17 @@ _OF_RECORDS = {"messages", "choices", "input", "request"}  # what has one of the
 
 
 class Batch(NamedTuple):
-    """The files of one format, how many records they have, and what these hold."""
+    """The files of one format, how many records they have, and what these hold.
+
+    With `is_cut` not all lines of a file were read, and with `is_part` not all files of a folder.
+    """
 
     format: Format
     files: Sequence[tuple[Path, str]]
     size: int
     items: Sequence[Item]
+    is_cut: bool = False
+    is_part: bool = False
 
     @property
     def line(self) -> str:
@@ -54,7 +59,9 @@ class Batch(NamedTuple):
         files = f"{first} and {counted(len(more), 'more file')}" if more else first
         places = ", ".join(dict.fromkeys(place for _, place in self.files if place))
         where = f", the messages at {places}" if places else ""
-        return f"{files}: {counted(self.size, 'record')} as {self.format.title}{where}"
+        size = counted(self.size, "record")
+        size = f"the first {size}" if self.is_cut else size
+        return f"{files}: {size} as {self.format.title}{where}"
 
 
 def read_files(
@@ -63,8 +70,11 @@ def read_files(
     *,
     place: str | None = None,
     clean: Clean = lambda values: values,
+    most: int | None = None,
 ) -> list[Batch]:
     """What is in these files and folders, by format, in the order of the files.
+
+    With `most`, only so many lines of JSON Lines, and the first files of a folder that have so many.
 
     The format is the `named` one, else the one that recognises a file, else that of the only list of
     messages in each record. `place` says where they are. `clean` removes secrets from all values. Raises
@@ -73,11 +83,15 @@ def read_files(
     format = None if named is None else _named(named)
     sources: dict[str, list[Source]] = {}
     problems: list[Problem] = []
-    for path in {each.resolve(): each for each in _files(paths, format)}.values():
+    is_part = False
+    for path, is_inside in {each.resolve(): (each, own) for each, own in _files(paths, format)}.values():
+        if most is not None and is_inside and sum(map(_size, sources.values())) >= most:
+            is_part = True
+            continue
         if path.name.endswith(SUITE_ENDING):
             problems.append(Problem(str(path), 1, 1, "", _SUITE))
             continue
-        source, broken = _source(path, clean, place)
+        source, broken = _source(path, clean, place, most)
         problems += broken
         if not source.records:
             problems += [] if broken else [Problem(str(path), 1, 1, "", "nothing to import")]
@@ -103,8 +117,9 @@ def read_files(
     for name in [*sources]:
         own = sources.pop(name)
         files = [(source.path, source.place) for source in own]
-        size = sum(len(source.records) for source in own)
-        read.append(Batch(formats[name], files, size, list(formats[name].read(own))))
+        is_cut = any(source.is_cut for source in own)
+        items = list(formats[name].read(own))
+        read.append(Batch(formats[name], files, _size(own), items, is_cut, is_part))
     if problems and not read:
         raise SuiteError(each_reason_once(problems))
     if problems:
@@ -121,10 +136,15 @@ def _named(name: str) -> Format:
     return formats[name]
 
 
-def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
+def _size(sources: Iterable[Source]) -> int:
+    return sum(len(source.records) for source in sources)
+
+
+def _files(paths: Iterable[Path], format: Format | None) -> Iterator[tuple[Path, bool]]:
+    """The files, and whether each stands in one of the folders."""
     for path in paths:
         if not path.is_dir():
-            yield path
+            yield path, False
             continue
         paths_in = sorted(path.rglob("*"))
         names = (each for each in paths_in if each.suffix in _ENDINGS or _is_yaml(each))
@@ -136,7 +156,7 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[Path]:
         if not found:
             message = f"no *.json, *.jsonl, *.eval or {SKILL_FILE} in this folder"
             raise SuiteError([Problem(str(path), 1, 1, "", message)])
-        yield from found
+        yield from ((each, True) for each in found)
 
 
 def _is_yaml(path: Path) -> bool:
@@ -152,7 +172,9 @@ def _is_cassette(path: Path) -> bool:
     return _CASSETTE.match(head) is not None
 
 
-def _source(path: Path, clean: Clean, place: str | None) -> tuple[Source, list[Problem]]:
+def _source(
+    path: Path, clean: Clean, place: str | None, most: int | None
+) -> tuple[Source, list[Problem]]:
     if path.name == SKILL_FILE:
         return Source(path, [Record(path, 1, {SKILL_FILE: str(path)})]), []
     message = ""
@@ -168,12 +190,15 @@ def _source(path: Path, clean: Clean, place: str | None) -> tuple[Source, list[P
         value = read_archive(path) if path.suffix == ".eval" else read_yaml(path)
         records, problems = [Record(path, 1, clean([value])[0])], list[Problem]()
     else:
-        records, problems = read_records(path, clean)
+        records, problems = read_records(path, clean, most)
+    is_cut = len(records) + len(problems) == most
     if len(records) == 1 and place is None:
         records = _unwrapped(records[0])
     elif records and _is_conversation([record.value for record in records]):
+        if is_cut:
+            return _source(path, clean, place, None)
         records = [records[0].inside({"messages": [record.value for record in records]}, "")]
-    return Source(path, records, clean), problems
+    return Source(path, records, clean, is_cut=is_cut), problems
 
 
 def _unwrapped(record: Record) -> list[Record]:

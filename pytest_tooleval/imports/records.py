@@ -58,21 +58,22 @@ class Record:
 
 
 def read_records(
-    path: Path, clean: Callable[[list[Any]], list[Any]] = lambda values: values
+    path: Path,
+    clean: Callable[[list[Any]], list[Any]] = lambda values: values,
+    most: int | None = None,
 ) -> tuple[list[Record], list[Problem]]:
     """The records of a file, each with its value cleaned, and the problems of those that cannot be read.
 
-    In JSON lines, a record is a line. Otherwise it is a member of the list in the file, or all of it.
-    Raises SuiteError if the file as a whole cannot be read.
+    In JSON lines, a record is a line, and at most the first `most` are read. Otherwise it is a member of
+    the list in the file, or all of it. Raises SuiteError if the file as a whole cannot be read.
     """
     if path.suffix == ".py":
         raise SuiteError([Problem(str(path), 0, 0, "", PYTHON)])
     try:
-        data = path.read_bytes()
+        data = _bytes_of(path, most)
     except OSError as error:
         message = f"the file cannot be read: {os_reason(error)}"
         raise SuiteError([Problem(str(path), 1, 1, "", message)]) from None
-    data = data.removeprefix(codecs.BOM_UTF8)
     decode_bytes(data, str(path))
     if not data.strip():
         raise SuiteError([Problem(str(path), 1, 1, "", "the file is empty")])
@@ -95,6 +96,18 @@ def read_records(
     if not records and path.suffix not in _JSON and data.lstrip()[:1] not in (b"{", b"["):
         raise SuiteError([Problem(str(path), 0, 0, "", _NOT_READ)])
     return records, problems
+
+
+def _bytes_of(path: Path, most: int | None) -> bytes:
+    """The first lines of JSON Lines, without counting blank ones; else the whole file."""
+    with path.open("rb") as file:
+        head: list[bytes] = []
+        while most and (line := file.readline()):
+            head.append(line)
+            most -= bool(line.strip())
+        data = b"".join(head).removeprefix(codecs.BOM_UTF8)
+        is_enough = data.strip() and _has_lines(data)
+        return data if is_enough else (data + file.read()).removeprefix(codecs.BOM_UTF8)
 
 
 def _shared(value: Any, known: dict[bytes, Any], depth: int = 0) -> Any:

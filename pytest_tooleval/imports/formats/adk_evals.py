@@ -10,7 +10,7 @@ from ...record.call_like import unknown_calls
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ...text import json_text
 from ..conversation import Call, Expected, Item, called
-from ..format import Format, each_file
+from ..format import EachFile, Format
 from ..records import Record
 
 _MOST_STATE = 400
@@ -141,6 +141,6 @@ FORMAT = Format(
     expectations="calls with arguments, in order; the former `reference` where none is expected",
     example="home.evalset.json",
     holds=_holds,
-    read=each_file(_read),
+    read=EachFile(_read),
     over=("openai",),
 )

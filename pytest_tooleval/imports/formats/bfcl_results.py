@@ -22,7 +22,7 @@ from ...record.calls import is_number
 from ...record.transcript import Message, Usage, text_of
 from ...text import shorten
 from ..conversation import NO_NAME, Conversation, called
-from ..format import Format, each_file
+from ..format import EachFile, Format
 from ..openai_tools import typed
 from ..records import Record, UnusableError
 
@@ -291,5 +291,5 @@ FORMAT = Format(
     calls="of each step",
     example="BFCL_v4_multi_turn_base_result.json",
     holds=_holds,
-    read=each_file(_read),
+    read=EachFile(_read),
 )

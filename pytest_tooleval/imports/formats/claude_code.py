@@ -18,7 +18,7 @@ from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import chat_messages
 from ..conversation import NO_NAME, Conversation, Item, called
 from ..error_texts import CLAUDE_CODE, with_statuses
-from ..format import Format, each_file
+from ..format import EachFile, Format
 from ..records import Record, UnusableError
 
 _SPEAKERS = ("user", "assistant")
@@ -269,6 +269,6 @@ FORMAT = Format(
     calls="of each reply; compacted and rewound parts apart",
     example="session.jsonl",
     holds=_holds,
-    read=each_file(_read),
+    read=EachFile(_read),
     over=("openai", "tools"),
 )

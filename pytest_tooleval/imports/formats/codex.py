@@ -14,7 +14,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import chat_messages
 from ..conversation import NO_NAME, Conversation, Item
 from ..error_texts import CODEX, with_statuses
-from ..format import Format, each_file
+from ..format import EachFile, Format
 from ..records import Record, UnusableError
 
 _KINDS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -101,5 +101,5 @@ FORMAT = Format(
     calls="of each reply; compacted parts apart",
     example="rollout.jsonl",
     holds=_holds,
-    read=each_file(_read),
+    read=EachFile(_read),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...record.untrusted import as_mapping, as_text
 from ..conversation import Expected, Item
-from ..format import Format, each_record
+from ..format import EachRecord, Format
 from ..records import Record, UnusableError
 
 
@@ -41,6 +41,6 @@ FORMAT = Format(
     expectations="calls, with arguments if given",
     example="goldens.json",
     holds=_holds,
-    read=each_record(_read),
+    read=EachRecord(_read),
     over=("openai",),
 )

@@ -12,7 +12,7 @@ from ...errors import Problem, SuiteError
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversations
 from ..conversation import Item, called
-from ..format import Format, each_record
+from ..format import EachRecord, Format
 from ..records import Record, UnusableError, objects_of
 
 _MOST_BYTES = 512 << 20
@@ -109,5 +109,5 @@ FORMAT = Format(
     calls="of each answer",
     example="logs/",
     holds=_holds,
-    read=each_record(_read),
+    read=EachRecord(_read),
 )

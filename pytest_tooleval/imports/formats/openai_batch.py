@@ -8,7 +8,7 @@ from typing import Any
 from ...record.untrusted import as_mapping
 from ..chats import conversations
 from ..conversation import Item
-from ..format import Format, Source, each_record
+from ..format import EachRecord, Format, Source
 from ..records import Record, UnusableError
 
 
@@ -45,7 +45,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
         value = {"request": requests[id].value["body"], "response": response.get("body")}
         yield from (each._replace(id=id) for each in conversations(record, value))
 
-    yield from each_record(read)(sources)
+    yield from EachRecord(read)(sources)
 
 
 FORMAT = Format(

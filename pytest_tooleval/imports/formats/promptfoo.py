@@ -17,7 +17,7 @@ from ...record.untrusted import as_mapping, as_text, objects_in
 from ...secrets import redacted
 from ...text import json_text
 from ..conversation import Call, Expected, Item
-from ..format import Format, each_record
+from ..format import EachRecord, Format
 from ..records import Record, UnusableError, decoded, read_yaml
 from ..tool_dialects import tool_values
 
@@ -228,5 +228,5 @@ FORMAT = Format(
     expectations="tools, arguments, forbidden tools, limits; the rest in `$comment`",
     example="promptfooconfig.yaml",
     holds=_holds,
-    read=each_record(_read),
+    read=EachRecord(_read),
 )

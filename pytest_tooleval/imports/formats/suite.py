@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..conversation import Item, MadeSuite
-from ..format import Format, each_record
+from ..format import EachRecord, Format
 from ..records import Record
 
 
@@ -25,6 +25,6 @@ FORMAT = Format(
     expectations="all",
     example="suite.json",
     holds=_holds,
-    read=each_record(_read),
+    read=EachRecord(_read),
     over=("openai", "tools"),
 )

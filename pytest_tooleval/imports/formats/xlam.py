@@ -7,7 +7,7 @@ from typing import Any
 
 from ...record.untrusted import as_mapping
 from ..conversation import Expected, Item
-from ..format import Format, each_record
+from ..format import EachRecord, Format
 from ..records import Record, UnusableError, decoded
 from ..tool_dialects import tool_values
 
@@ -41,5 +41,5 @@ FORMAT = Format(
     expectations="calls with arguments",
     example="train.jsonl",
     holds=_holds,
-    read=each_record(_read),
+    read=EachRecord(_read),
 )

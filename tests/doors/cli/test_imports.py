@@ -281,6 +281,8 @@ def test_openai_answers(tmp_path: Path) -> None:
         f"{log}: 8 records as OpenAI messages",
         f"wrote {out}: 3 cases added, 1 identical ones merged, 5 left out",
         "1 text contained a key, now a stand-in such as sk-xxxxxxxx",
+        "a prompt had different answers, so these contradict each other; keep the right ones: "
+        "paris, paris-2",
     ]
     assert key not in out.read_text("utf-8")
     assert len(load_suite(out).test_cases) == 3

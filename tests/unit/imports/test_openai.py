@@ -198,6 +198,54 @@ def test_the_same_answers_are_folded(tmp_path: Path) -> None:
     assert made.counts == ["2 cases added", "1 identical ones merged"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (record("Ho?", called("Oslo")), record("Ho?", called("Rome")), ["ho, ho-2"]),
+        (record("Ho?", called("Oslo")), record("Ho?", text()), ["ho, ho-2"]),
+        (record("Ho?", called("Oslo")), record("Hi?", called("Rome")), []),
+        (record("Ho?", called("Oslo")), record("Ho?", text(), tools=[tool(unit={})]), []),
+    ],
+)
+def test_cases_that_contradict_each_other_are_named(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], expected: list[str]
+) -> None:
+    made = imported(tmp_path, [first, second])
+    assert len(made.suite["test_cases"]) == 2
+    said = [line.rpartition(": ")[2] for line in made.remarks if "contradict" in line]
+    assert said == expected
+
+
+def test_a_limit_stops_reading_lines_and_folders(tmp_path: Path) -> None:
+    lines = [json.dumps(record(f"{n}?", called("Oslo"))) for n in range(9)]
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text("\n\n".join([*lines, "{"]), "utf-8")
+    (tmp_path / "c.json").write_text("{", "utf-8")
+    for path, size in ((tmp_path / "a.jsonl", 4), (tmp_path, 4)):
+        found, (line,) = found_in([path], None, has_tools=False, limit=3)
+        assert not found.left_out
+        assert f"the first {size} records" in line
+        assert [case["prompt"] for case in apply(found, "s").suite["test_cases"]] == ["0?", "1?", "2?"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_a_limit_finds_the_first_cases_of_all(tmp_path: Path, limit: int) -> None:
+    """Even where the tools stand in another file, or where lines belong together."""
+    folder, talk = tmp_path / "logs", tmp_path / "talk.jsonl"
+    folder.mkdir()
+    bare = [{"messages": [{"role": "user", "content": f"{n}?"}, called("Oslo")]} for n in range(9)]
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, bare)), "utf-8")
+    (folder / "tools.json").write_text(json.dumps([tool()]), "utf-8")
+    steps = [step for n in range(9) for step in ({"role": "user", "content": f"{n}?"}, called("Rome"))]
+    talk.write_text("\n".join(map(json.dumps, steps)), "utf-8")
+    for path in (folder, talk):
+        whole, some = (
+            apply(found_in([path], None, has_tools=False, limit=most)[0], "s").suite
+            for most in (None, limit)
+        )
+        assert some == {**whole, "test_cases": whole["test_cases"][:limit]}
+
+
 def test_broken_records_are_named_and_the_others_imported(tmp_path: Path) -> None:
     made = imported(
         tmp_path,
