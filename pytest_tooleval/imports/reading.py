@@ -96,22 +96,11 @@ def read_files(
         if not source.records:
             problems += [] if broken else [Problem(str(path), 1, 1, "", "nothing to import")]
             continue
-        first = source.records[0]
-        if not named and not place and (why := session_of(first.value)):
-            problems.append(first.problem(why))
-            continue
-        found = [named] if named else [] if place else _recognising(source)
-        if not found or place:
-            source, broken = _at_messages(source, place)
-            problems += broken
-            if not source.records:
-                continue
-            found = [named] if named else _recognising(source)
-        for name, part in _by_format(source, found):
-            if name is None:
-                problems.append(_unclear(source, found))
+        for part in _parts(source, named, place):
+            if isinstance(part, Problem):
+                problems.append(part)
             else:
-                sources.setdefault(name, []).append(part)
+                sources.setdefault(part[0], []).append(part[1])
     formats = all_formats()
     read: list[Batch] = []
     for name in [*sources]:
@@ -260,22 +249,31 @@ def _holds(format: Format, values: Sequence[Any]) -> bool:
     return False
 
 
-def _by_format(source: Source, found: Sequence[str]) -> Iterator[tuple[str | None, Source]]:
-    """The parts of a file, as a cassette may have answers of several APIs; None if that is unclear."""
+def _parts(
+    source: Source, named: str | None, place: str | None
+) -> Iterator[tuple[str, Source] | Problem]:
+    """The parts of a file by format, as a cassette may have answers of several APIs; and problems."""
+    first = source.records[0]
+    if not named and not place and (why := session_of(first.value)):
+        yield first.problem(why)
+        return
+    found = [named] if named else [] if place else _recognising(source)
+    if not found or place:
+        source, broken = _at_messages(source, place)
+        yield from broken
+        if not source.records:
+            return
+        found = [named] if named else _recognising(source)
+    if len(found) == 1:
+        yield found[0], source
+        return
     parts: dict[str | None, list[Record]] = {}
-    if len(found) > 1 and all(all_formats()[name].calls for name in found):
+    if found and all(all_formats()[name].calls for name in found):
         for record in source.records:
             own = _recognising(replace(source, records=[record]))
             parts.setdefault(own[0] if len(own) == 1 else None, []).append(record)
-    if len(found) != 1 and (not parts or None in parts):
-        yield None, source
-    elif parts:
-        yield from ((name, replace(source, records=own)) for name, own in parts.items())
-    else:
-        yield found[0], source
-
-
-def _unclear(source: Source, found: Sequence[str]) -> Problem:
-    record = source.records[0]
-    several = f"read as {' and as '.join(found)}: name one with --format"
-    return record.problem(several if found else what_is(record.value))
+    if not parts or None in parts:
+        several = f"read as {' and as '.join(found)}: name one with --format"
+        yield source.records[0].problem(several if found else what_is(source.records[0].value))
+        return
+    yield from ((str(name), replace(source, records=own)) for name, own in parts.items())
