@@ -10,9 +10,12 @@ from typing import Any
 from msgspec import structs
 
 from ..errors import ModelError
+from ..jsonschemas.validation import is_valid
 from ..record.transcript import Reply
+from ..scoring.json_texts import json_of
 from ..suite.model import Suite
 from ..suite.resolved import resolve
+from .exchange.chat import RESPONSE_FORMAT
 from .models.spec import ModelSpec
 from .runner import Runner
 from .trial import Job, Trial
@@ -48,6 +51,18 @@ class Probe:
 
 
 _AUTO = {"tool_choice": "auto"}
+_COUNTRY = {
+    "type": "object",
+    "properties": {"country": {"enum": ["France", "Italy"]}},
+    "required": ["country"],
+    "additionalProperties": False,
+}
+_FORMED: Mapping[str, Any] = {
+    "prompt": "Which country is Paris in?",
+    "tools": [],
+    "expected_tool": None,
+    RESPONSE_FORMAT: {"type": "json_schema", "json_schema": {"schema": _COUNTRY}},
+}
 PROBES = (
     Probe("the defaults"),
     Probe("tool_choice required", "tool_choice", {"tool_choice": "required"}),
@@ -58,6 +73,7 @@ PROBES = (
     Probe("max_tokens 2000", "max_tokens", {**_AUTO, "max_tokens": 2000}),
     Probe("top_p 0.9", "top_p", _AUTO, sampling={"top_p": 0.9}),
     Probe("seed 7", "seed", _AUTO, sampling={"seed": 7}),
+    Probe(RESPONSE_FORMAT, RESPONSE_FORMAT, _FORMED, 0),
 )
 
 
@@ -75,6 +91,8 @@ class ProbeResult:
         # `max_tokens` sent under its new name still works.
         replaced = self.probe.parameter in self.reply.fallbacks and self.probe.parameter != "max_tokens"
         if self.reply.no_answer is not None or replaced:
+            return False
+        if self.probe.parameter == RESPONSE_FORMAT and not is_valid(_COUNTRY, json_of(self.reply.text)):
             return False
         made = len(self.reply.calls)
         return made > 0 if self.probe.calls is None else made == self.probe.calls

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, Literal
 
 from msgspec import Struct, structs
@@ -17,15 +19,23 @@ MOST = 24  # for each test
 # each, by node id and number.
 AGENTS, OUTCOMES = "TOOLEVAL_WRONG_AGENTS", "TOOLEVAL_WRONG_AGENTS_OUTCOMES"
 _DONE = "Done."
-# What the wrong agents differ in. Those of the last two kinds may be right, whatever they do.
-WrongKind = Literal["recorded", "idle", "claims", "lies", "left_out", "argument", "repeated", "order"]
+# What the wrong agents differ in. Those of the last three kinds may be right, whatever they do.
+WrongKind = Literal[
+    "recorded", "idle", "claims", "lies", "left_out", "argument", "repeated", "order", "replies",
+]  # fmt: skip
+# A call, and the number of its reply.
+_Placed = tuple[int, MutantCall]
 
 
 class AgentTurn(Struct, frozen=True):
-    """A turn of an agent: calls, then a text."""
+    """A turn of an agent: the calls of each reply, then a text."""
 
-    calls: tuple[MutantCall, ...]
+    replies: tuple[tuple[MutantCall, ...], ...]
     text: str
+
+    @property
+    def calls(self) -> tuple[MutantCall, ...]:
+        return tuple(chain.from_iterable(self.replies))
 
 
 class WrongAgent(Struct, frozen=True):
@@ -53,7 +63,8 @@ def turns_of(transcript: Transcript) -> tuple[AgentTurn, ...]:
         if not turns or reply.prompt:
             turns.append(AgentTurn((), ""))
         calls = (MutantCall(call.name, dict(call.arguments or {})) for call in reply.calls)
-        turns[-1] = AgentTurn((*turns[-1].calls, *calls), reply.text or turns[-1].text)
+        made = (tuple(calls),) if reply.calls else ()
+        turns[-1] = AgentTurn((*turns[-1].replies, *made), reply.text or turns[-1].text)
     return tuple(turns)
 
 
@@ -70,10 +81,10 @@ def agents_of(transcript: Transcript) -> list[WrongAgent]:
 
 
 def _wrong(turns: Sequence[AgentTurn]) -> Iterator[WrongAgent]:
-    calls = [call for turn in turns for call in turn.calls]
+    every = [call for turn in turns for call in turn.calls]
     yield WrongAgent("idle", "does nothing", tuple(AgentTurn((), _DONE) for _ in turns))
-    if calls:
-        lies = tuple(structs.replace(turn, calls=()) for turn in turns)
+    if every:
+        lies = tuple(structs.replace(turn, replies=()) for turn in turns)
         yield WrongAgent("claims", "says the same, and does nothing", lies)
     for number, turn in enumerate(turns):
 
@@ -83,26 +94,39 @@ def _wrong(turns: Sequence[AgentTurn]) -> Iterator[WrongAgent]:
         if (lie := near_text(turn.text)) != turn.text:
             what = f"says {json_text(lie, 60)} instead of {json_text(turn.text, 60)}"
             yield broken("lies", what, structs.replace(turn, text=lie))
-        for kind, what, made in _wrong_calls(turn.calls, calls):
-            yield broken(kind, what, structs.replace(turn, calls=made))
+        if len(turn.replies) < len(turn.calls):
+            apart = tuple((call,) for call in turn.calls)
+            yield broken("replies", "makes one call at a time", structs.replace(turn, replies=apart))
+        if len(turn.replies) > 1:
+            together = structs.replace(turn, replies=(turn.calls,))
+            yield broken("replies", "makes all calls at once", together)
+        placed = [(place, call) for place, calls in enumerate(turn.replies) for call in calls]
+        for kind, what, made in _wrong_calls(placed, every):
+            yield broken(kind, what, structs.replace(turn, replies=_replies(made)))
+
+
+def _replies(placed: Iterable[_Placed]) -> tuple[tuple[MutantCall, ...], ...]:
+    groups = groupby(placed, key=itemgetter(0))
+    return tuple(tuple(call for _, call in group) for _, group in groups)
 
 
 def _wrong_calls(
-    made: tuple[MutantCall, ...], every: Sequence[MutantCall]
-) -> Iterator[tuple[WrongKind, str, tuple[MutantCall, ...]]]:
+    made: Sequence[_Placed], every: Sequence[MutantCall]
+) -> Iterator[tuple[WrongKind, str, Sequence[_Placed]]]:
     """Break the calls of a turn, one at a time; `every` are those of all turns."""
-    for index, call in enumerate(made):
+    for index, (place, call) in enumerate(made):
         before, after = made[:index], made[index + 1 :]
-        yield "left_out", f"leaves out {call.name}", (*before, *after)
-        yield "repeated", f"makes {call.name} twice", (*before, call, call, *after)
+        yield "left_out", f"leaves out {call.name}", [*before, *after]
+        yield "repeated", f"makes {call.name} twice", [*before, (place, call), (place, call), *after]
         for name, value in call.arguments.items():
             other = _other(value, name, every)
             what = f"{call.name}: {name} {json_text(other, 40)} instead of {json_text(value, 40)}"
             changed = MutantCall(call.name, {**call.arguments, name: other})
-            yield "argument", what, (*before, changed, *after)
-        if after and after[0] != call:
-            what = f"makes {after[0].name} before {call.name}"
-            yield "order", what, (*before, after[0], call, *after[1:])
+            yield "argument", what, [*before, (place, changed), *after]
+        if after and after[0][1] != call:
+            later, other_call = after[0]
+            what = f"makes {other_call.name} before {call.name}"
+            yield "order", what, [*before, (place, other_call), (later, call), *after[1:]]
 
 
 def _other(value: Any, name: str, calls: Sequence[MutantCall]) -> Any:
@@ -123,7 +147,8 @@ def noticed(
     """The wrong agents that a test noticed, and those that it accepts.
 
     Where the recorded calls change the world's state, an agent that says the same and leads to the same
-    state is right. Where they do not, it may repeat and reorder them.
+    state is right. Where they do not, it may repeat and reorder them. Most tests accept calls in any
+    replies.
     """
     ends = {agent.kind: each.state for agent, each in zip(agents, tried, strict=True)}
     recorded = ends["recorded"]
@@ -134,7 +159,8 @@ def noticed(
         says_so = agent.kind not in ("idle", "claims", "lies")
         same = has_effect and each.state == recorded
         harmless = not has_effect and agent.kind in ("repeated", "order")
-        if each.untried or (says_so and (same or harmless)):
+        is_right = each.passed if agent.kind == "replies" else says_so and (same or harmless)
+        if each.untried or is_right:
             continue
         (accepted if each.passed else caught).append(agent)
     return caught, accepted

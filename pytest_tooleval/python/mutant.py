@@ -9,8 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError
+from ..mutation.results import MutantCall
 from ..mutation.wrong_agents import AgentTurn, Tried, WrongAgent
 from ..record.results import CaseResult
 from ..record.transcript import Judged
@@ -37,14 +40,16 @@ class MutantCase(PythonCase):
         super().__init__(own, asker, wait, fresh=True)
 
     def _spec(self, answers: bool) -> ModelSpec:
-        agent = _with_rounds(self._turns) if answers else _of_one_reply(self._turns)
+        agent = _agent(self._turns, answered=answers)
         return ModelSpec("scripted", callable="scripted:agent", function=agent, folder=Path())
 
     def _begin(self, found: Question) -> Talk:
         if found.case.user is not None:
             raise ConfigError("a model plays the user")
         model = self._spec(found.case.world is not None)
-        job = dataclasses.replace(found.job, model=model, cassette=None, judge=None)
+        # An agent with its own loop may have made as many calls, and then said something.
+        case = structs.replace(found.case, max_rounds=2 * found.case.round_limit + 1)
+        job = dataclasses.replace(found.job, case=case, model=model, cassette=None, judge=None)
         return super()._begin(found._replace(job=job))
 
     def _run_of(self, found: Question, talk: Talk) -> AgentRun:
@@ -79,32 +84,30 @@ class _JudgedRun(AgentRun):
         return met
 
 
-def _with_rounds(turns: Sequence[AgentTurn]) -> Callable[..., str]:
-    left = iter(turns)
+def _agent(turns: Sequence[AgentTurn], *, answered: bool) -> Callable[..., Mapping[str, Any]]:
+    """An agent that makes these turns, in one reply each unless its calls are `answered`."""
+    first: list[int] = []  # the turns before its own
 
-    def agent(messages: object, tools: object, call_tool: Callable[..., Any]) -> str:
-        turn = next(left, AgentTurn((), ""))
-        for call in turn.calls:
-            call_tool(call.name, call.arguments)
-        return turn.text
-
-    return agent
-
-
-def _of_one_reply(turns: Sequence[AgentTurn]) -> Callable[..., Mapping[str, Any]]:
-    left = iter(turns)
-
-    def agent(messages: object, tools: object) -> Mapping[str, Any]:
-        turn = next(left, AgentTurn((), ""))
-        calls = [
-            {
-                "id": f"call_{number}",
-                "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
-            }
-            for number, call in enumerate(turn.calls)
-        ]
-        message = {"role": "assistant", "content": turn.text or None}
-        return {**message, "tool_calls": calls} if calls else message
+    def agent(messages: Sequence[Mapping[str, Any]], tools: object) -> Mapping[str, Any]:
+        roles = [message["role"] for message in messages]
+        first.append(roles.count("user"))
+        turn = next(iter(turns[first[-1] - first[0] :]), AgentTurn((), ""))
+        replies = [*turn.replies, ()] if answered else [turn.calls]
+        said = roles[::-1][: roles[::-1].index("user")].count("assistant")
+        calls = next(iter(replies[said:]), ())
+        return _message(calls, turn.text if said + 1 >= len(replies) else "", len(roles))
 
     return agent
+
+
+def _message(calls: Sequence[MutantCall], text: str, place: int) -> Mapping[str, Any]:
+    made = [
+        {
+            "id": f"call_{place}_{number}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+        }
+        for number, call in enumerate(calls)
+    ]
+    message = {"role": "assistant", "content": text or None}
+    return {**message, "tool_calls": made} if made else message

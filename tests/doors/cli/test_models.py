@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ def says(request: dict[str, Any]) -> dict[str, Any]:
     """A server that calls the tool once for each city, unless it is told not to."""
     if request.get("tool_choice") == "none":
         return {"role": "assistant", "content": "I cannot look."}
+    if form := request.get("response_format"):
+        (name,) = form["json_schema"]["schema"]["required"]
+        return {"role": "assistant", "content": json.dumps({name: "France"})}
     cities = [city for city in ("Paris", "Rome") if city in request["messages"][-1]["content"]]
     calls = [
         {
@@ -91,6 +95,18 @@ def test_a_model_that_calls_nothing_fails_with_what_it_said(project: Path) -> No
         done = invoke("check", "local")
     assert "called nothing, said 'No.'" in done.output
     assert done.exit_code == 1
+
+
+def test_a_form_that_is_ignored_or_refused_does_not_work(project: Path) -> None:
+    with MockServer(script=lambda request: {"role": "assistant", "content": "France."}) as server:
+        local(project, server)
+        done = invoke("check", "local")
+    (row,) = (line for line in done.output.splitlines() if line.startswith("response_format "))
+    assert row.split()[1] == "no"
+    (project / "tooleval.toml").write_text('[models.lexical]\nmodel = "builtin/lexical"\n')
+    done = invoke("check", "lexical")
+    assert "response_format: response_format is set by the case, and would not be sent" in done.output
+    assert done.exit_code == 0
 
 
 def test_a_server_that_is_not_there_is_asked_once(project: Path) -> None:

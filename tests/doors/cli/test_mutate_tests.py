@@ -86,6 +86,31 @@ def test_state(tooleval):
 """
 
 
+TOGETHER = """
+import json
+import pytest
+
+
+class Shop:
+    def refund(self, order: str): "Refunds."
+
+
+def agent(messages, tools):
+    if messages[-1]["role"] == "tool":
+        return "Refunded."
+    function = {"name": "refund", "arguments": json.dumps({"order": "A1"})}
+    calls = [{"id": id, "type": "function", "function": function} for id in "ab"]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_refunds(tooleval, together):
+    run = tooleval("Refund A1 twice", agent=agent, world=Shop)
+    assert [call.arguments for call in run.calls] == [{"order": "A1"}] * 2
+    assert not together or len(run.transcript.replies[0].calls) == 2
+"""
+
+
 # That A2 is refunded does not show in this world.
 FOUND = """\
 test_shop.py: 10 of 23 wrong agents accepted
@@ -137,6 +162,15 @@ def test_it_names_the_tests_that_check_too_little(project: Path) -> None:
     # Nobody was asked, and nothing was kept.
     assert (project / "asked.log").read_text() == asked
     assert run("pytest_tooleval", "history", folder=project).stdout == runs.stdout
+
+
+def test_calls_of_one_reply_are_made_apart(tmp_path: Path) -> None:
+    """Which only a test that reads the replies notices, and no other must."""
+    (tmp_path / "test_both.py").write_text(TOGETHER, encoding="utf-8")
+    run("pytest", folder=tmp_path)
+    run("pytest_tooleval", "mutate", "test_both.py", "--json=out.json", folder=tmp_path)
+    found = json.loads((tmp_path / "out.json").read_text())["tests"]
+    assert [(test["agents"], test["accepted"]) for test in found] == [(6, []), (5, [])]
 
 
 def test_a_limit_and_files_without_answers(project: Path) -> None:

@@ -44,6 +44,7 @@ def test_an_agent_broken_as_agents_break() -> None:
         "does nothing",
         "says the same, and does nothing",
         'says "I refunded 41 euros." instead of "I refunded 40 euros."',
+        "makes all calls at once",
         "leaves out get_order",
         "makes get_order twice",
         'get_order: id "A2" instead of "A1"',
@@ -53,6 +54,17 @@ def test_an_agent_broken_as_agents_break() -> None:
         'refund: order "A2" instead of "A1"',
         "refund: amount 87 instead of 40",
     ]
+
+
+def test_calls_keep_their_replies() -> None:
+    both = Transcript((), (reply(LOOK, REFUND), reply(LOOK), reply(text="Done.")))
+    sizes = {agent.what: [*map(len, agent.turns[0].replies)] for agent in agents_of(both)}
+    assert sizes[""] == [2, 1]
+    assert sizes["makes one call at a time"] == [1, 1, 1]
+    assert sizes["makes all calls at once"] == [3]
+    assert sizes["makes refund before get_order"] == [2, 1]
+    assert sizes["makes refund twice"] == [3, 1]
+    assert sizes["leaves out refund"] == [1, 1]
 
 
 VALUES = (
