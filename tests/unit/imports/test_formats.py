@@ -143,6 +143,10 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
             ("Lima?", [LIMA]),
         ],
     ),
+    "openhands.json": (
+        "events of OpenHands",
+        [("Oslo?", [OSLO, BERGEN]), ("timed out", NOTHING)],
+    ),
     "otel.adk.json": (
         "spans of OpenTelemetry",
         [("Oslo?", [OSLO]), ('{"temp": 12}', NOTHING)],
@@ -963,3 +967,25 @@ def test_no_damage_breaks_a_reader(name: str, data: st.DataObject) -> None:
 
 def _members(holder: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(list(holder.values() if isinstance(holder, dict) else holder))
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ({"action": "run", "args": {"command": "rm"}}, 'an event "run" without the reply of the model'),
+        ({"action": "condensation", "args": {}}, 'an event "condensation" without the reply'),
+        (
+            {"action": "run", "args": {}, "tool_call_metadata": {"tool_call_id": "t"}},
+            "without the reply",
+        ),
+        ({"note": "?"}, "expected an event, got an object"),
+    ],
+)
+def test_events_of_openhands_without_their_reply_are_refused(
+    event: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "trajectory.json"
+    events = json.loads((DATA / "openhands.json").read_text("utf-8"))
+    file.write_text(json.dumps([*events, {"source": "agent", **event}]), "utf-8")
+    with pytest.raises(SuiteError, match=why):
+        found_in([file], None, has_tools=False)

@@ -1,0 +1,86 @@
+"""Events of OpenHands, alone or as the `history` of a run. Those of a call hold the model's reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...explain import describe, show
+from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ..chats import conversations
+from ..conversation import Item
+from ..format import EachFile, Format
+from ..records import Record, UnusableError
+
+# What the program does beside the conversation.
+_BESIDE = ("system", "recall", "change_agent_state", "null")
+_STATUSES = {"error": "error", "user_rejected": "refused"}
+
+
+def _is_event(value: Any) -> bool:
+    found = as_mapping(value)
+    return "source" in found and (
+        {"action", "args"} <= found.keys() or {"observation", "content"} <= found.keys()
+    )
+
+
+def _read(records: list[Record]) -> Iterator[Item]:
+    runs = [(each, as_list(as_mapping(each.value).get("history"))) for each in records]
+    if any(_is_event(each.value) for each in records):
+        runs = [(records[0], [each.value for each in records])]
+    for place, events in runs:
+        try:
+            system = next((each for each in objects_in(events) if each.get("action") == "system"), {})
+            tools = as_mapping(system.get("args")).get("tools")
+            known = {"tools": tools} if isinstance(tools, list) else {}
+            yield from conversations(place, {**known, "messages": [*_messages(events)]})
+        except UnusableError as error:
+            yield place.problem(str(error))
+
+
+def _messages(events: Sequence[Any]) -> Iterator[Any]:
+    seen: list[Any] = []  # several calls of one reply repeat it
+    for event in events:
+        if not _is_event(event):
+            raise UnusableError(f"expected an event, got {describe(event)}")
+        about, given = as_mapping(event.get("tool_call_metadata")), as_mapping(event.get("args"))
+        action, content = event.get("action"), as_text(given.get("content"))
+        if "observation" in event:
+            if about:
+                answer = {"role": "tool", "tool_call_id": about.get("tool_call_id")}
+                status = _STATUSES.get(as_text(event["observation"]))
+                yield {**answer, "content": event.get("content"), "status": status}
+        elif reply := _reply(about):
+            if about["model_response"] not in seen:
+                seen.append(about["model_response"])
+                yield reply
+        elif action == "message" and event.get("source") in ("user", "agent"):
+            images = [
+                {"type": "image_url", "image_url": {"url": u}} for u in as_list(given.get("image_urls"))
+            ]
+            parts = [{"type": "text", "text": content}, *images] if images else content
+            yield {"role": "user" if event["source"] == "user" else "assistant", "content": parts}
+        elif action == "system":
+            yield {"role": "system", "content": content}
+        elif action not in _BESIDE:
+            raise UnusableError(
+                f"an event {show(action)} without the reply of the model that it is from"
+            )
+
+
+def _reply(about: Mapping[str, Any]) -> Any:
+    choices = objects_in(as_mapping(about.get("model_response")).get("choices"))
+    return choices[0].get("message") if choices else None
+
+
+FORMAT = Format(
+    title="events of OpenHands",
+    recognised="`source` with an `action` or an `observation`, in a list or as the `history` of a run",
+    tools="of the system event",
+    calls="of each reply",
+    example="trajectory.json",
+    holds=lambda value: (
+        _is_event(value) or any(map(_is_event, as_list(as_mapping(value).get("history"))))
+    ),
+    read=EachFile(_read),
+)
