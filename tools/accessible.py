@@ -1,6 +1,6 @@
 """A MkDocs hook: tables and options that fit a phone, and names for what the theme leaves nameless.
 
-`docs/assets/site.js` does the same for what the theme's script adds. axe finds nothing to object to.
+`docs/assets/site.js` does the same for what the theme's script adds. `tools/axe.py` checks the result.
 """
 
 from __future__ import annotations

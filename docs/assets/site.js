@@ -1,6 +1,6 @@
-// What the theme's script adds, for keyboards and screen readers: what scrolls takes the focus, and the
-// buttons of each block of code have a name of their own.
-const SCROLLING = ".md-typeset__scrollwrap, .md-typeset p:has(> img), .tabbed-labels";
+// For keyboards and screen readers: what scrolls takes the focus, in another width, too, where the theme's
+// script forgets code; and the buttons of each block of code have a name of their own.
+const SCROLLING = ".md-typeset__scrollwrap, .md-typeset p:has(> img), .tabbed-labels, pre > code";
 const update = () => {
   for (const one of document.querySelectorAll(SCROLLING)) {
     if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
