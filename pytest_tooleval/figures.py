@@ -72,7 +72,7 @@ def p_text(value: float) -> str:
 def points_text(share: float, low: float | None, high: float | None, more: str = "") -> str:
     """Return a difference of shares in points, with its interval: `+5 points (-0.1 to 10.1)`.
 
-    Only no difference is `0 points`. Comparisons of older versions have no interval.
+    Only no difference is `0 points`. Without limits, there is no interval.
     """
     texts = (_apart(100 * (each or 0.0), 1, (0.0,)) for each in (share, low, high))
     value, begin, end = (text.removesuffix(".0") for text in texts)

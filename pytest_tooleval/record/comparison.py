@@ -20,7 +20,7 @@ class ComparedRun(Struct, frozen=True, gc=False):
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     git: Annotated[Git | None, doc("The repository's state; null when unknown.")] = None
     scoring_version: Annotated[int, doc("The scoring version in its record; 0: unknown.", ge=0)] = 0
-    gates: Annotated[tuple[Gate, ...], doc("The gates of the run; empty in older records.")] = ()
+    gates: Annotated[tuple[Gate, ...], doc("The gates of the run.")] = ()
 
 
 class ComparedMetric(Struct, frozen=True, kw_only=True, gc=False):
@@ -75,9 +75,7 @@ class LoosenedCase(Identity, frozen=True, kw_only=True, gc=False):
 class Moved(Identity, frozen=True, kw_only=True, gc=False):
     """A case that got worse or better."""
 
-    was: Annotated[
-        Identity | None, doc("The case that it is compared with; null in runs of older versions.")
-    ] = None
+    was: Annotated[Identity, doc("The case that it is compared with.")]
     old: Annotated[float | None, doc("overall in the baseline.")]
     new: Annotated[float | None, doc("overall now.")]
     old_passes: Annotated[str, doc("Passed of the answered trials in the baseline, such as 4/5.")]

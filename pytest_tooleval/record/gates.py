@@ -35,7 +35,7 @@ class Gate(Struct, frozen=True, kw_only=True, gc=False):
     confidence: Annotated[float | None, doc("The value of --tooleval-confidence.")] = None
     cases: Annotated[int, doc("The cases judged; for an average trial, the trials.", ge=0)] = 0
     errors: Annotated[int, doc("The cases among them without an answer.", ge=0)] = 0
-    detail: Annotated[str, doc("The message without the model; empty in older reports.")] = ""
+    detail: Annotated[str, doc("The message without the model.")] = ""
     more_trials: Annotated[
         int | None, doc("If inconclusive: about how many more trials of each case decide; null: none.")
     ] = None

@@ -12,7 +12,7 @@ from .fields import doc
 
 
 class Identity(Struct, frozen=True, gc=False):
-    """A case on a model. An empty part is not meant, or unknown in a run of an older version.
+    """A case on a model. An empty part means any.
 
     The file is part of it, because suites in several files may share a name.
     """
@@ -43,11 +43,6 @@ class Identity(Struct, frozen=True, gc=False):
     def case_name(self, shared: Container[str]) -> str:
         """The case's id, after its file if several files share the suite's name."""
         return f"{self.file}::{self.case}" if self.file and self.suite in shared else self.case
-
-    @property
-    def without_file(self) -> Identity:
-        """As runs of older versions name it in their comparisons."""
-        return Identity(self.suite, self.case, "", self.model, self.variant)
 
 
 def shared_names(identities: Iterable[Identity]) -> tuple[str, ...]:

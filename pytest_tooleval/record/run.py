@@ -43,7 +43,7 @@ class Git(Struct, frozen=True, gc=False):
     dirty: Annotated[bool | None, doc("Whether files differed from the commit; null: unknown.")]
     root: Annotated[
         str | None,
-        doc("The root folder within the repository; empty: its top; null: unknown, as in older runs."),
+        doc("The root folder within the repository; empty: its top; null: unknown."),
     ] = None
 
     def is_of(self, root: str | None) -> bool:
@@ -130,15 +130,11 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     pytest_tooleval: Annotated[str, doc("The version of pytest-tooleval.")]
     pytest: Annotated[str, doc("The version of pytest.")]
     python: Annotated[str, doc("The version of Python.")]
-    prices: Annotated[str, doc("The day of the known models' prices; empty in older records.")] = ""
-    scoring_version: Annotated[
-        int, doc("The version of the scoring rules; 0: unknown, as in older records.", ge=0)
-    ] = 0
+    prices: Annotated[str, doc("The day of the known models' prices.")] = ""
+    scoring_version: Annotated[int, doc("The version of the scoring rules; 0: unknown.", ge=0)] = 0
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")] = None
     collection_errors: Annotated[int, doc("Files that could not be collected.", ge=0)] = 0
-    unreadable: Annotated[
-        tuple[Unreadable, ...], doc("These files, with the reasons; empty in older records.")
-    ] = ()
+    unreadable: Annotated[tuple[Unreadable, ...], doc("These files, with the reasons.")] = ()
     tests_failed: Annotated[
         int | None,
         doc("pytest's number of failed tests, with gates and unreadable files; null when unknown."),

@@ -106,7 +106,7 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
         worse = (("newly broken" if case.newly_broken else "worse", case) for case in model.worse)
         better = (("newly right" if case.newly_right else "better", case) for case in model.better)
         for name, case in (*worse, *better):
-            moved[name].append(moved_item(case, model.new, model.old, shared))
+            moved[name].append(moved_item(case, shared))
     cases = comparison.cases
     unshared: dict[str, Sequence[Identity]] = {
         "added": cases.added,
@@ -125,18 +125,14 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
     ]
 
 
-def moved_item(case: Moved, model: str, old_model: str, shared: Container[str]) -> ChangedCase:
-    """A case that changed, by the figure that was compared: overall, else the passed trials.
-
-    Older versions stored neither file nor model.
-    """
-    now = Identity(case.suite, case.case, case.file, model, case.variant)
-    was = case.was or Identity(case.suite, case.case, model=old_model)
+def moved_item(case: Moved, shared: Container[str]) -> ChangedCase:
+    """A case that changed, by the figure that was compared: overall, else the passed trials."""
+    now = Identity(case.suite, case.case, case.file, case.model, case.variant)
     old, new = case.old_passes, case.new_passes
     is_whole = case.newly_broken or case.newly_right
     if not (is_whole or case.old is None or case.new is None or case.old == case.new):
         old, new = score_text(case.old), score_text(case.new)
-    return ChangedCase(now, was, now.suite_name(shared), old, new)
+    return ChangedCase(now, case.was, now.suite_name(shared), old, new)
 
 
 def _unshared(case: Identity, shared: Container[str]) -> ChangedCase:
@@ -161,7 +157,7 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
     }
     found = []
     for row in (*document.unchanged, *document.leaks):
-        group, move = moved.get(row.identity) or moved.get(row.identity.without_file) or ("", None)
+        group, move = moved.get(row.identity, ("", None))
         if row.called_forbidden:
             group = "forbidden"
         elif group in ("", *_IMPROVED) and row.outcome in ("failed", "error") and listed(row):

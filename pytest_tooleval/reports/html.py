@@ -123,7 +123,7 @@ def page_document(document: RowsDocument, say: Callable[[str], str] = str) -> di
 
 def _page_variant(found: ComparedVariant, shared: Container[str]) -> dict[str, object]:
     moved = {
-        name: [moved_item(case, found.model, found.model, shared) for case in cases]
+        name: [moved_item(case, shared) for case in cases]
         for name, cases in (("worse", found.worse), ("better", found.better))
     }
     return {**structs.asdict(found), **moved}

@@ -101,7 +101,7 @@ def variant_changes(
     for name, each in _named(variants):
         moved = [*each.worse, *each.better] if whole else each.worse[:_FEW]
         for case in moved:
-            item = moved_item(case, each.model, each.model, shared)
+            item = moved_item(case, shared)
             yield f"{name}: {case.case_name(shared)} {item.old} -> {item.new}"
         if not whole and len(each.worse) > _FEW:
             yield f"{name}: {len(each.worse) - _FEW} more got worse (-v shows them)"

@@ -85,9 +85,9 @@ export function findRow(rows, of) {
   return rows.find((row) => isCase(row, of) && row.model === of.model);
 }
 
-/** Comparisons stored by older versions name no file. @param {Row} row @param {Identity} of */
+/** @param {Row} row @param {Identity} of */
 function isCase(row, of) {
-  return row.case === of.case && row.suite === of.suite && (!of.file || row.file === of.file) && row.variant === of.variant;
+  return row.case === of.case && row.suite === of.suite && row.file === of.file && row.variant === of.variant;
 }
 
 /** The same case under another variant, or unchanged. @param {Index} index @param {Row} row @param {string} variant */

@@ -535,10 +535,18 @@ def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
 
 def test_texts_of_a_comparison_that_was_kept(history: History, invoke: Invoke) -> None:
     found, run = comparison(), run_of()
-    moved = Moved("Weather", "paris", old=None, new=None, old_passes="\x1b[31m", new_passes="1/1")
+    case = case_of()
+    moved = Moved(
+        *structs.astuple(case.identity),
+        was=case.identity,
+        old=None,
+        new=None,
+        old_passes="\x1b[31m",
+        new_passes="1/1",
+    )
     models = (structs.replace(found.models[0], worse=(moved,)),)
     writer = history.begin(run)
-    writer.add(kept(case_of()))
+    writer.add(kept(case))
     writer.finish(run, [], structs.replace(found, models=models))
     assert "\\x1b[31m -> 1/1" in invoke("show", "latest").output
 

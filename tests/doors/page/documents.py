@@ -285,6 +285,7 @@ def comparison() -> dict[str, Any]:
     moved = {
         "suite": "Weather",
         "case": "case-0003",
+        "was": {"suite": "Weather", "case": "case-0003"},
         "old": 1.0,
         "new": 0.6,
         "old_passes": "5/5",

@@ -117,7 +117,8 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
     """A comparison in which every list has an entry; `texts` replace its names."""
     model, metric = texts.get("model", "gpt-4o"), texts.get("metric", "overall")
     case = {"suite": texts.get("suite", "Weather"), "case": texts.get("case", "paris")}
-    moved = {**case, "old": 1.0, "new": 0.6, "old_passes": "5/5", "new_passes": "0/5"}
+    of = {**case, "file": "weather.tooleval.json", "model": model}
+    moved = {**of, "was": of, "old": 1.0, "new": 0.6, "old_passes": "5/5", "new_passes": "0/5"}
     measured = {
         "metric": metric,
         "suite": texts.get("suite"),

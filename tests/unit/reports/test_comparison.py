@@ -69,9 +69,10 @@ def comparison(*models: dict[str, Any], **cases: Any) -> dict[str, Any]:
     }
 
 
-def change(case: str) -> dict[str, Any]:
+def change(case: str, old: str = "claude-3", new: str = "claude-3") -> dict[str, Any]:
     share = {"old_passes": "5/5", "new_passes": "1/5"}
-    return {"suite": "Weather", "case": case, "old": 1.0, "new": None, **share}
+    of = {"suite": "Weather", "case": case, "model": new}
+    return {**of, "was": {**of, "model": old}, "old": 1.0, "new": None, **share}
 
 
 def test_the_whole_of_a_small_one() -> None:
@@ -116,7 +117,7 @@ def test_the_whole_of_a_small_one() -> None:
 
 
 def test_two_models_are_told_apart() -> None:
-    other = model(old="gpt-4", new="gpt-5", better=[change("oslo")])
+    other = model(old="gpt-4", new="gpt-5", better=[change("oslo", "gpt-4", "gpt-5")])
     lines = render_comparison(comparison(model(worse=[change("rome")]), other))
     assert "worse   5/5 -> 1/5  Weather :: rome on claude-3" in lines
     assert "better  5/5 -> 1/5  Weather :: oslo on gpt-4 -> gpt-5" in lines
@@ -139,7 +140,8 @@ def test_long_lists_are_cut() -> None:
 
 def test_every_line_is_safe() -> None:
     named = {"suite": HOSTILE, "case": HOSTILE}
-    hostile = {**named, "old": 1.0, "new": 0.0, "old_passes": "1/1", "new_passes": "0/1"}
+    of = {**named, "model": HOSTILE * 2, "was": {**named, "model": HOSTILE}}
+    hostile = {**of, "old": 1.0, "new": 0.0, "old_passes": "1/1", "new_passes": "0/1"}
     found = model(
         old=HOSTILE, new=HOSTILE * 2, metrics=[metric(HOSTILE)], worse=[hostile], better=[hostile]
     )
