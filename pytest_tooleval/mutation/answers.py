@@ -27,6 +27,7 @@ from ..scoring.turns import to_judge
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN
+from ..suite.patterns import with_fitting
 from ..suite.policies import SAME, OtherCall, replaced
 from ..suite.resolved import accepts, find_tool, is_expected
 from ..suite.tools import Tool
@@ -256,7 +257,8 @@ def other_call(case: ResolvedCase, other: OtherCall, judged: ToolCall) -> ToolCa
 
 def offered_call(case: ResolvedCase, names: Sequence[str], params: Params | None) -> ToolCall | None:
     """Return a right call of the first of these tools that the case offers; None if it offers none."""
-    name = next((name for name in names if offered(case, name) is not None), None)
+    named = with_fitting(names, (tool.name for tool in case.tools))
+    name = next((name for name in named if offered(case, name) is not None), None)
     return None if name is None else expected_call(case, [name], params, fills=True, optionals=True)
 
 

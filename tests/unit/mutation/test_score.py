@@ -339,6 +339,7 @@ def test_policies_that_no_case_would_notice_are_named() -> None:
         {"tool": "get_weather", "at_most": 1},
         {"tool": "get_weather", "never_after": {"tool": "search"}},
         {"tool": "get_weather", "expected_params": {"units": "celsius"}},
+        {"tool": "get_*", "never_after": "sea*"},
     ]
     single = {"id": "single", "prompt": "?", "expected_tool": "search"}
     turns = [{"prompt": "?", "expected_calls": [{"tool": "search"}, {"tool": "delete_all"}]}]
@@ -353,7 +354,7 @@ def test_policies_that_no_case_would_notice_are_named() -> None:
 
     assert noticed(talk, single) == []
     assert noticed(single) == ["policies[0]"]  # nothing is answered in a single reply
-    assert noticed(elsewhere) == [f"policies[{index}]" for index in range(4)]
+    assert noticed(elsewhere) == [f"policies[{index}]" for index in range(5)]
     off = {"thresholds": {"policies": None}}
     assert noticed(talk, **off)[-1] == "talk"
 
@@ -400,8 +401,9 @@ def test_an_agent_that_does_not_wait_for_an_approval_is_noticed() -> None:
     assert unnoticed(thresholds={"policies": 0}) == ["talk: policies[0]: delete_all only after approval"]
 
 
-def test_the_right_answer_makes_the_calls_that_a_policy_needs() -> None:
-    lookup = {"tool": "get_weather", "params": {"city": {"$same": "/order"}}}
+@pytest.mark.parametrize("looks", ["get_weather", "get_*"])
+def test_the_right_answer_makes_the_calls_that_a_policy_needs(looks: str) -> None:
+    lookup = {"tool": looks, "params": {"city": {"$same": "/order"}}}
     expected = [{"tool": "refund", "params": {"order": "A1"}}]
     turn = {"prompt": "?", "expected_calls": expected, "match": "contains"}
     suite = {
