@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import calling
+from builders import calling, picture
 from mock_server import MockServer
 
 from .agents import AGENTS, FORMS, LIBRARIES, module
@@ -183,6 +183,24 @@ def test_calls_are_in_one_reply_or_each_in_its_own(name: str) -> None:
         "own-False": "passed",
     }
     assert trials["own-True"]["failure"] == trials["one-False"]["failure"] == "wrong_replies"
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_pattern_forbids_and_a_picture_is_words(name: str) -> None:
+    skip_without(AGENTS[name][0])
+    names = Names("none")
+    fine = names.case("fine", [("find_station", "Paris")], forbidden_calls=["get_*"])
+    fine["mock_responses"] = {"find_station": [picture()]}
+    made = names.case("made", [("find_station", "Rome")], [("get_weather", "S7")])
+    made["forbidden_calls"] = ["get_*"]
+    made["turns"][0]["expected_calls"].pop()
+    respond = respond_with(play) if name == "claude_agent" else None
+    with MockServer(script=play, respond=respond) as server:
+        Path("my_agent.py").write_text(module(name, server.base_url))
+        trials = rows_of("answer", names.suite(fine, made))
+    assert [trials[id]["outcome"] for id in ("fine", "made")] == ["passed", "failed"]
+    assert trials["made"]["failure"] == "forbidden_call"
+    assert "[image: image/png, 1 kB]" in json.dumps(server.bodies)
 
 
 def test_its_own_tools_are_imported_and_run_if_it_is_told_so(library: str) -> None:
