@@ -17,7 +17,6 @@ _KIND = re.compile(
     rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpeg>\xff\xd8\xff)|(?P<gif>GIF8[79]a)|(?P<webp>RIFF....WEBP)",
     re.DOTALL,
 )
-_FORMATS = "a PNG, JPEG, GIF or WebP"
 _DATA = re.compile(r"data:(image/\w+);base64,(.*)", re.DOTALL)
 
 
@@ -32,14 +31,10 @@ def image_part(data: str) -> dict[str, Any]:
         raise ValueError("not Base64") from None
     kind = _KIND.match(content)
     if kind is None:
-        raise ValueError(f"not {_FORMATS}")
+        raise ValueError("not a PNG, JPEG, GIF or WebP")
     if len(content) > MOST_BYTES:
         raise ValueError(f"larger than {MOST_BYTES // 2**20} MiB")
-    return _part(f"data:image/{kind.lastgroup};base64,{data}")
-
-
-def _part(url: str) -> dict[str, Any]:
-    return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "image_url", "image_url": {"url": f"data:image/{kind.lastgroup};base64,{data}"}}
 
 
 def is_image(part: object) -> bool:

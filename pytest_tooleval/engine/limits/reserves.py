@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+from ...record.images import has_images, is_image, url_of
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.known import listed
 from ..models.prices import cost_usd
@@ -12,6 +14,7 @@ from ..models.spec import ModelSpec
 
 # Before a model's first answer. Dense JSON has about one token for each three bytes.
 _TOKENS_PER_BYTE = 0.4
+_IMAGE = 8_000  # for most models 2000 tokens or less, whatever its size in bytes
 # With `max_tokens` the output cannot exceed its reserve, so the input must not either: another text may
 # have more tokens for each byte than the densest one so far.
 _MARGIN = 1.25
@@ -44,8 +47,19 @@ class Seen(NamedTuple):
 
 def size_of(request: ChatRequest) -> int:
     """The bytes of messages and tools. Unlike characters, they count alike in all languages."""
-    text = json.dumps([*request.messages, *request.tools], ensure_ascii=False, default=str)
+    messages = map(_with_cut_images, request.messages)
+    text = json.dumps([*messages, *request.tools], ensure_ascii=False, default=str)
     return len(text.encode(errors="replace"))
+
+
+def _with_cut_images(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    content = message.get("content")
+    if not has_images(content):
+        return message
+    return {
+        **message,
+        "content": [url_of(each)[:_IMAGE] if is_image(each) else each for each in content],
+    }
 
 
 def has_price(spec: ModelSpec) -> bool:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from builders import call
+from builders import call, calling, picture
 
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
@@ -96,3 +96,16 @@ def test_the_conversation_cannot_end_itself() -> None:
     _, whole = judge_messages("Is polite.", Transcript.from_messages(messages))
     assert "Too late." in whole["content"]
     assert "secret" not in whole["content"]
+
+
+def test_the_judge_reads_of_a_picture_that_a_tool_showed() -> None:
+    messages = [
+        {"role": "user", "content": [picture()]},
+        calling("look"),
+        {"role": "tool", "tool_call_id": "c1", "content": [picture()]},
+        {"role": "assistant", "content": "It is red."},
+    ]
+    _, question = judge_messages("Is right.", Transcript.from_messages(messages))
+    lines = question["content"].splitlines()
+    (shown,) = (json.loads(line) for line in lines if '"tool"' in line)
+    assert shown["text"] == "[image: image/png, 1 kB]"
