@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from pytest_tooleval.verdicts.paired import ALPHA
+from pytest_tooleval.verdicts.paired_metrics import ALPHA
 from pytest_tooleval.verdicts.statistics import newly_broken_test, permutation_test
 
 TESTS = 6  # the tests that Holm's correction counts: the pass rate and the usual metrics

@@ -268,7 +268,7 @@ def compare(
     The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
     from ..verdicts.baseline import compare as compare_sides
-    from ..verdicts.paired import Limits
+    from ..verdicts.paired_metrics import Limits
 
     pairs = list(map(_pair, models))
     project = Project.around(folder)

@@ -15,8 +15,8 @@ from ..reports.outputs import Report, check_reports, on_github, report_of, write
 from ..run.keeper import Keeper
 from ..run.report_files import UNWRITTEN
 from ..run.shards import ShardRun, check_shards, join, read_shards
-from ..settings.given import Given, read_baseline, read_gates, read_history
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
+from ..settings.reading import GivenOptions, read_baseline, read_gates, read_history
 from ..text import counted, printable
 from ..verdicts.judging import Judging
 from ..verdicts.run import RunVerdict
@@ -96,10 +96,10 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     raise SystemExit(UNWRITTEN if written.problems else document.run.exitstatus)
 
 
-def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
+def _given(typed: Mapping[str, Any], shard: ShardRun) -> GivenOptions:
     """The options of the merge over those of the ini file, which every shard has."""
     ini = {name.replace("-", "_"): value for name, value in shard.about.judging.items()}
-    given = Given(_OPTIONS, typed, ini)
+    given = GivenOptions(_OPTIONS, typed, ini)
     given.check()
     rule = PRESETS[given.preset].sets.get("pass") if "preset" in typed else None
     if rule and "pass" not in shard.run.options:
@@ -108,7 +108,7 @@ def _given(typed: Mapping[str, Any], shard: ShardRun) -> Given:
     return given
 
 
-def _reports(given: Given, shards: Sequence[ShardRun]) -> list[Report]:
+def _reports(given: GivenOptions, shards: Sequence[ShardRun]) -> list[Report]:
     reports = [report_of(text, Path()) for text in given["report"]]
     file = given[_JUNIT.name]
     if file is not None:

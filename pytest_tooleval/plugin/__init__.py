@@ -24,7 +24,7 @@ from .processes import STANDARD_INPUT, USAGE_ERROR, process_of
 
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
-    from ..settings.parts import Settings
+    from ..settings.settings import Settings
     from .case_session import CaseSession
     from .python_tests import Tooleval
     from .session import EvalSession

@@ -16,11 +16,11 @@ from ..record.run import Shard
 from ..run.case_queue import CaseQueue
 from ..run.collected import leave
 from ..run.eval_run import EvalRun
-from ..run.given import GivenTranscripts
 from ..run.nodeids import split_nodeid
 from ..run.observers import Observer, Wait
 from ..run.shards import shard_of
-from ..run.unknown import unknown_scope
+from ..run.transcripts import GivenTranscripts
+from ..run.unknown_names import unknown_scope
 from ..settings.options import ShardNumber
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Suite

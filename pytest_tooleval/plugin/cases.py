@@ -17,7 +17,7 @@ from ..imports.conversation import Conversation
 from ..run.nodeids import CaseId, split_nodeid
 from ..run.place import Origin
 from ..run.task import Task
-from ..run.unknown import unknown_metric
+from ..run.unknown_names import unknown_metric
 from ..scoring.registry import ScorerRegistry
 from ..suite.case import ResolvedCase, XFail
 from ..suite.resolved import offers

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ..run.nodeids import is_case
-from ..settings.parts import Settings
+from ..settings.settings import Settings
 from ..suite.discovery import SUITE_ENDING
 from ..text import printable
 from .processes import process_of

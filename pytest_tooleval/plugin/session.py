@@ -15,7 +15,7 @@ from ..run.keeper import Keeper
 from ..run.observers import Observer
 from ..run.report_files import ReportFiles
 from ..secrets import scrub, secret_values
-from ..settings.parts import Settings
+from ..settings.settings import Settings
 from ..text import shown
 from .processes import USAGE_ERROR, evaluates, process_of
 from .redaction import clean_warning, keep_keys_out_of_logs

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..errors import ConfigError
-from ..settings.given import Given, read_baseline, read_gates, read_history, read_trials
 from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
-from ..settings.parts import WITHOUT_SECRETS, Asking, Outputs, Settings
+from ..settings.reading import GivenOptions, read_baseline, read_gates, read_history, read_trials
+from ..settings.settings import WITHOUT_SECRETS, Asking, Outputs, Settings
 from ..suite.overrides import Overrides
 from ..verdicts.judging import Judging
 from .options import ini_options, typed_options
@@ -35,11 +35,11 @@ def read_settings(config: pytest.Config) -> Settings:
     left: dict[str, Any] = {}
     if typed.keys() & {"model", "resume", "estimate"}:
         ini.pop("transcripts", None)  # the ini file applies to all runs
-    given = Given(OPTIONS.values(), typed, ini)
+    given = GivenOptions(OPTIONS.values(), typed, ini)
     try:
         if "shard" in typed:
             ini, left = _left_to_merge(given, ini)
-            given = Given(OPTIONS.values(), typed, ini)
+            given = GivenOptions(OPTIONS.values(), typed, ini)
         given.check()
         settings = _read(config, given, left)
         settings = _of_shard(settings, settings.shard) if settings.shard else settings
@@ -54,7 +54,7 @@ def read_settings(config: pytest.Config) -> Settings:
     return dataclasses.replace(settings, asking=asking.part(of, process.number % of))
 
 
-def _left_to_merge(given: Given, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _left_to_merge(given: GivenOptions, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The ini file's and preset's options without those left to a merge, and the latter by name."""
     left = {option.key: option.name for option in (*JUDGING, HISTORY)}
     kept = {key: value for key, value in {**given.sets, **ini}.items() if key not in left}
@@ -72,7 +72,7 @@ def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
     )
 
 
-def _read(config: pytest.Config, given: Given, left_to_merge: Mapping[str, Any]) -> Settings:
+def _read(config: pytest.Config, given: GivenOptions, left_to_merge: Mapping[str, Any]) -> Settings:
     transcripts, gates = _transcripts(config, given), read_gates(given)
     reports = _reports(config, given)
     process, shard, baseline = process_of(config), _shard(config, given, reports), None
@@ -129,7 +129,7 @@ def _properties(config: pytest.Config) -> bool:
     return not writes or config.getini("junit_family") != "xunit2"
 
 
-def _shard(config: pytest.Config, given: Given, reports: Sequence[Report]) -> ShardNumber | None:
+def _shard(config: pytest.Config, given: GivenOptions, reports: Sequence[Report]) -> ShardNumber | None:
     shard: ShardNumber | None = given["shard"]
     if shard is None or config.option.collectonly or given["estimate"]:
         return shard
@@ -142,7 +142,7 @@ def _shard(config: pytest.Config, given: Given, reports: Sequence[Report]) -> Sh
 
 
 def _models(
-    config: pytest.Config, given: Given, transcripts: Sequence[Conversation] | None
+    config: pytest.Config, given: GivenOptions, transcripts: Sequence[Conversation] | None
 ) -> tuple[ModelSpec, ...]:
     if transcripts is not None:
         from ..engine.models.spec import ModelSpec
@@ -164,7 +164,7 @@ def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, .
     return tuple(resolve_models(names, config_tables(config)))
 
 
-def _transcripts(config: pytest.Config, given: Given) -> tuple[Conversation, ...] | None:
+def _transcripts(config: pytest.Config, given: GivenOptions) -> tuple[Conversation, ...] | None:
     names = given["transcripts"]
     if not names:
         return None
@@ -207,7 +207,7 @@ def _read_tables(config: pytest.Config) -> ModelTables:
     return found
 
 
-def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
+def _allowed_tools(config: pytest.Config, given: GivenOptions) -> tuple[str, ...]:
     """The allowed tools. Only the command line itself can allow them, never the project."""
     option, entries = "--tooleval-allow-tools", given.typed.get("allow_tools", [])
     if entries and not process_of(config).is_worker:
@@ -221,7 +221,7 @@ def _allowed_tools(config: pytest.Config, given: Given) -> tuple[str, ...]:
     return tuple(name for names in given["allow_tools"] for name in names)
 
 
-def _reports(config: pytest.Config, given: Given) -> tuple[Report, ...]:
+def _reports(config: pytest.Config, given: GivenOptions) -> tuple[Report, ...]:
     if not given["report"]:
         return ()
     from ..reports.outputs import check_reports, report_of
@@ -233,7 +233,7 @@ def _reports(config: pytest.Config, given: Given) -> tuple[Report, ...]:
     return reports
 
 
-def _cassette(config: pytest.Config, given: Given) -> Path | None:
+def _cassette(config: pytest.Config, given: GivenOptions) -> Path | None:
     if given["cassette"] is None:
         return None
     if given["resume"]:

@@ -21,7 +21,7 @@ from ..errors import Problem, SuiteError
 from ..mcp.suite_tools import SuiteTools
 from ..run.eval_run import EvalRun
 from ..scoring.registry import Scorer, ScorerRegistry
-from ..settings.parts import Asking
+from ..settings.settings import Asking
 from ..suite.case import TestCase
 from ..suite.discovery import SUITE_ENDING, is_searched
 from ..suite.load import load_suite

@@ -11,7 +11,7 @@ from msgspec import structs
 from ..record.results import CaseResult
 from ..reports.junit import excused_text
 from ..reports.text import GATE_FILE, render_case
-from ..settings.parts import Settings
+from ..settings.settings import Settings
 from ..text import printable
 from ..verdicts.run import RunProblem, counts, is_apart
 from ..verdicts.run_summary import COUNTED, NOT_JUDGED, VARIED

@@ -14,7 +14,7 @@ import pytest
 from xdist.scheduler import LoadScheduling
 
 from ..run.nodeids import is_case
-from ..settings.parts import Asking
+from ..settings.settings import Asking
 from .processes import worker_number
 
 

@@ -25,7 +25,7 @@ import msgspec
 from ..errors import ToolevalError
 from ..record.events import Estimated, RowEvent
 from ..secrets import scrub, secret_values
-from ..settings.parts import WITHOUT_SECRETS
+from ..settings.settings import WITHOUT_SECRETS
 from ..text import printable
 
 # On a busy machine, or with the history in a bucket, keeping the results takes more than some seconds.

@@ -19,7 +19,7 @@ from ..errors import ConfigError
 from ..keys import PublicTexts
 from ..run.place import CasePlace, placed
 from ..scoring.registry import Scorer
-from ..settings.parts import Asking
+from ..settings.settings import Asking
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.checks.errors import suite_errors
 from ..suite.fingerprints import ToolsContent, content_of_bytes

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from ..errors import ConfigError, ModelError, ToolevalError
-from ..record.made import made_in
+from ..record.made_calls import calls_made
 from ..record.metrics import BUILT_IN
 from ..record.results import Score
 from ..record.transcript import Judged, Measures, Reply, Transcript, measures_of
@@ -120,7 +120,9 @@ class AgentRun:
             raise ConfigError("the run has no world; pass world=")
         replies = self.transcript.replies
         # What the agent ran itself, instead of asking the world.
-        ran = [each.call for made in made_in(replies) for each in made if each.ran and not each.by_suite]
+        ran = [
+            each.call for made in calls_made(replies) for each in made if each.ran and not each.by_suite
+        ]
         names = [tool.name for tool in self._case.tools]
         objects = world.made(ran) or self._result(self._asker.runner.start(world.objects(ran, names)))
         return objects[0] if len(objects) == 1 else objects

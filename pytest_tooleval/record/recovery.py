@@ -20,12 +20,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from .calls import ToolCall, native_calls
+from .code_and_thinking import FENCE, STARTS, THINKING, TICKS, Code, begin_of_answer, end_of_thought
 from .dialects import DIALECTS, options_for
 from .dialects.dialect import DECODER, Broken, Cursor, Dialect, NotACall, Written
 from .dialects.json_calls import calls_in_json, read_values
 from .dialects.pythonic import read_list
 from .names import NO_TOOLS, KnownTools
-from .prose import FENCE, STARTS, THINKING, TICKS, Code, begin_of_answer, end_of_thought
 from .unread import Owner, Unread
 from .untrusted import as_text
 

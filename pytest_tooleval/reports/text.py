@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..figures import score_text
 from ..record.calls import ToolCall
 from ..record.images import without_images
-from ..record.made import Made, made_in
+from ..record.made_calls import MadeCall, calls_made
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript
@@ -130,7 +130,7 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
         return []
     lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
     replies = trial.transcript.replies
-    for reply, made in zip(replies, made_in(replies), strict=True):
+    for reply, made in zip(replies, calls_made(replies), strict=True):
         lines += [line for message in reply.prompt for line in _message_lines(message)]
         agent = reply.agent if trial.transcript.agents else None
         lines += _reply_lines(reply, made, agent)
@@ -155,7 +155,7 @@ def _message_lines(message: Message) -> Iterable[str]:
     yield f"  {shown(str(message.get('role', '')), 20):<9}  {shown(text, _TEXT)}"
 
 
-def _reply_lines(reply: Reply, made: Iterable[Made], agent: str | None) -> Iterable[str]:
+def _reply_lines(reply: Reply, made: Iterable[MadeCall], agent: str | None) -> Iterable[str]:
     """The lines of a reply and its calls; `agent` is its writer, if there are several."""
     who = f"  {'assistant' if agent is None else shown(agent, 40):<9}  "
     text = reply.text

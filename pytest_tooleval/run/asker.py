@@ -25,7 +25,7 @@ from ..errors import ModelError, ScoringError
 from ..record.run import Spent
 from ..record.transcript import Judged, Transcript
 from ..scoring.trial import require_evidence
-from ..settings.parts import Settings
+from ..settings.settings import Settings
 from ..text import counted
 from .cassettes import Cassettes
 from .observers import Observers

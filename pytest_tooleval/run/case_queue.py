@@ -9,9 +9,9 @@ from ..engine.runner import TrialAnswer
 from ..errors import ModelError
 from .asker import Pending
 from .eval_run import EvalRun
-from .given import answers_of
 from .observers import Wait
 from .task import Task
+from .transcripts import answers_of
 
 _T = TypeVar("_T")
 

@@ -11,7 +11,7 @@ from ..engine.cassettes.folders import answers_folder, make_room, work_folder
 from ..engine.files.appending import Appender
 from ..engine.files.byte_locks import ByteLocks
 from ..errors import ModelError
-from ..settings.parts import Asking
+from ..settings.settings import Asking
 from ..suite.discovery import SUITE_ENDING
 from .observers import Observers
 from .process import Process

@@ -20,7 +20,7 @@ from ..record.encoding import to_json
 from ..record.results import CaseRow, KeptCase
 from ..record.run import SCORING_VERSION, AskedModel, Git, Run, Unreadable, new_run_id
 from ..reports.outputs import WrittenReports, on_github
-from ..settings.parts import Settings
+from ..settings.settings import Settings
 from ..verdicts.run import RunVerdict, foresee
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ..record.made import made_in
+from ..record.made_calls import calls_made
 from ..record.results import FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
@@ -35,7 +35,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
 
 
 def _replies(case: ResolvedCase, transcript: Transcript) -> list[SpanCheck]:
-    span = Span("", case.expected, transcript.replies, 0, (), made_in(transcript.replies))
+    span = Span("", case.expected, transcript.replies, 0, (), calls_made(transcript.replies))
     return list(reply_checks("overall", case, span, case.expected, "exact"))
 
 

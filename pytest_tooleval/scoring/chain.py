@@ -24,7 +24,7 @@ from itertools import groupby
 from msgspec import structs
 
 from ..record.calls import ToolCall
-from ..record.made import made_in
+from ..record.made_calls import calls_made
 from ..record.results import Check, FailureCategory
 from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
@@ -239,7 +239,7 @@ def _walk(
     """Return the calls, their answers (None if unknown), the completing call and the reply count."""
     made: tuple[ToolCall, ...] = ()
     contents: list[str | None] = []
-    ended = made_in(replies)
+    ended = calls_made(replies)
     for number, reply in enumerate(replies, 1):
         calls = reply.calls
         made += calls
@@ -254,7 +254,7 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
     """Return the calls after the first reply, except retries of failed calls and their prerequisites."""
     failed: list[ToolCall] = []
     surplus: list[ToolCall] = []
-    for number, made in enumerate(made_in(replies)):
+    for number, made in enumerate(calls_made(replies)):
         for call, *_ in made if number else ():
             first = next((each for each in failed if same_call(case, each, call)), None)
             if first is not None:

@@ -13,7 +13,7 @@ from ..suite.resolved import accepts, find_tool
 from . import calls, chain, conversation
 from .arguments_schema import score_arguments
 from .assessment import Assessment, Draft, Pair
-from .counted import counted, missed_stop, without_asked, without_stop
+from .counted_calls import counted, missed_stop, without_asked, without_stop
 from .hosted import with_listed_names
 from .policies import score_policies
 from .tool_found import has_deferred, score_found, unfound

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..record.made import Made
+from ..record.made_calls import MadeCall
 from ..record.results import NO_TOOL, Check
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, Match
@@ -24,8 +24,8 @@ _WANTED = {True: "all calls in one reply", False: "each call in its own reply"}
 class _Begun(NamedTuple):
     """A call that counts, and its first attempt, which a fault of a variant may have made it repeat."""
 
-    made: Made
-    first: Made
+    made: MadeCall
+    first: MadeCall
     inner: bool
 
     def is_with(self, other: _Begun) -> bool:
@@ -74,7 +74,7 @@ def reply_checks(
 def _begun(case: ResolvedCase, span: Span) -> list[_Begun]:
     counts = {id(each.call) for each in span.ends}
     found: list[_Begun] = []
-    tried: list[Made] = []
+    tried: list[MadeCall] = []
     for reply, ended in zip(span.replies, span.ended, strict=True):
         for made in ended:
             if id(made.call) in counts:

@@ -11,7 +11,7 @@ from msgspec import structs
 from ..errors import CannotCompare
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
-from ..record.made import Made
+from ..record.made_calls import MadeCall
 from ..record.results import NO_TOOL, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
@@ -42,7 +42,7 @@ class PairedCalls:
         *,
         in_order: bool,
         match: Match = "exact",
-        ended: Sequence[Made] = (),
+        ended: Sequence[MadeCall] = (),
     ) -> None:
         self._case = case
         self._calls = calls

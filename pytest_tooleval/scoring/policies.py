@@ -22,7 +22,7 @@ from ..matchers.compare import mismatch, with_keys_of
 from ..matchers.matcher import has_matcher, is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall, is_number
-from ..record.made import Made, made_in
+from ..record.made_calls import MadeCall, calls_made
 from ..record.recovery import read_calls
 from ..record.results import Check
 from ..record.status import NOT_RUN, CallStatus
@@ -79,7 +79,7 @@ def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     return Draft(kept / len(applying), explain)
 
 
-def _applies(case: ResolvedCase, policy: Policy, made: Sequence[Made]) -> bool:
+def _applies(case: ResolvedCase, policy: Policy, made: Sequence[MadeCall]) -> bool:
     return offers(case, policy.tools) or bool(made) or policy.at_least is not None
 
 
@@ -90,7 +90,7 @@ class _Calls:
         self._case = case
         self._mode = MODES[case.param_scoring]
         before = _in_messages(case.messages)
-        every = made_in([*before, *transcript.replies], -len(before))
+        every = calls_made([*before, *transcript.replies], -len(before))
         self._calls = [each for of_reply in every for each in of_reply]
         self._made = [each for each in self._calls if each.reply >= 0]
         self._said = list(_said(transcript.prompt or case.messages, transcript.replies))
@@ -100,7 +100,7 @@ class _Calls:
         self._has_rounds = case.has_tool_rounds or asked > 1 or not self._is_silent
         self.note = _UNANSWERED if self._is_silent and self._has_rounds and self._made else ""
 
-    def of(self, policy: Policy) -> list[Made]:
+    def of(self, policy: Policy) -> list[MadeCall]:
         """The calls that a policy judges."""
         meant = (each for each in self._made if is_meant(self._case, policy, each.call))
         return [
@@ -110,7 +110,7 @@ class _Calls:
             and all(has_result(wanted, each, self._mode) for wanted in _result(policy))
         ]
 
-    def conditions(self, policy: Policy, judged: Sequence[Made]) -> list[_Condition]:
+    def conditions(self, policy: Policy, judged: Sequence[MadeCall]) -> list[_Condition]:
         """The conditions of a policy, with what broke each."""
         texts = policy.texts
         found = []
@@ -132,10 +132,10 @@ class _Calls:
             found += self._limits(policy, judged)
         return found
 
-    def _limits(self, policy: Policy, judged: Sequence[Made]) -> Iterator[_Condition]:
+    def _limits(self, policy: Policy, judged: Sequence[MadeCall]) -> Iterator[_Condition]:
         """The conditions on how often calls were made, or on a sum over them."""
         counting = self._attempts(judged) if policy.sum is None else list(filter(self._adds, judged))
-        groups: list[tuple[Any, list[tuple[Made, Fraction]]]] = []
+        groups: list[tuple[Any, list[tuple[MadeCall, Fraction]]]] = []
         wrong: list[Breach] = []
         for made in counting:
             try:
@@ -160,7 +160,7 @@ class _Calls:
                     broken.append(Breach(call, _total_text(policy, total, key, len(group))))
             yield _Condition(policy.texts[field], broken)
 
-    def _adds(self, made: Made) -> bool:
+    def _adds(self, made: MadeCall) -> bool:
         """Whether a call may have changed something, so that it counts in a sum."""
         in_world = made.by_suite and self._case.world is not None
         return made.status != "refused" and not (made.status == "error" and not in_world)
@@ -168,7 +168,7 @@ class _Calls:
     def _is_same(self, one: Any, other: Any) -> bool:
         return mismatch(_as_data(one), other, self._mode) is None
 
-    def _unasked(self, judged: Sequence[Made], word: str | dict[str, Any]) -> list[Breach]:
+    def _unasked(self, judged: Sequence[MadeCall], word: str | dict[str, Any]) -> list[Breach]:
         """The calls before which the user said no such word, each of which counts for one call."""
         broken, since = list[Breach](), -math.inf
         for made in self._attempts(judged):
@@ -190,7 +190,7 @@ class _Calls:
             return self._has_answers
         return any(each.answer not in (None, SCORED_ONLY) for each in self._calls) or self._is_silent
 
-    def _early(self, made: Made, other: OtherCall) -> str:
+    def _early(self, made: MadeCall, other: OtherCall) -> str:
         """Why a call was not made after the answer that it needs; empty if it was."""
         wanted = self._params(other, made)
         found = [each for each in self._others(made) if self._is(each, other, wanted)]
@@ -212,27 +212,27 @@ class _Calls:
             return f"{name} was answered with an error"
         return f"{name} was {last.status or 'not answered'}"
 
-    def _is_answered(self, made: Made, other: OtherCall, judged: Made) -> bool:
+    def _is_answered(self, made: MadeCall, other: OtherCall, judged: MadeCall) -> bool:
         """Whether a call ended as a policy needs it; without a word on that, without an error."""
         if self._ended_so(made, other.status or "ok", self._result_of(other, judged)):
             return True
         return not other.has_end and made.status is None and made.reply >= 0 and self._is_silent
 
-    def _ended_so(self, made: Made, status: CallStatus, result: Sequence[Any]) -> bool:
+    def _ended_so(self, made: MadeCall, status: CallStatus, result: Sequence[Any]) -> bool:
         """Whether a call ended with this status, and with this result if there is one."""
         return made.status == status and all(self._has_result(made, wanted) for wanted in result)
 
-    def _has_result(self, made: Made, wanted: Any) -> bool:
+    def _has_result(self, made: MadeCall, wanted: Any) -> bool:
         try:
             return has_result(wanted, made, self._mode)
         except CannotCompare as error:
             raise _NoValue(str(error)) from None
 
-    def _result_of(self, other: OtherCall, judged: Made) -> Sequence[Any]:
+    def _result_of(self, other: OtherCall, judged: MadeCall) -> Sequence[Any]:
         """The result of another call with the values of `$same`; empty without one."""
         return [replaced(each, SAME, partial(_own_data, judged)) for each in _result(other)]
 
-    def _late(self, made: Made, other: OtherCall) -> str:
+    def _late(self, made: MadeCall, other: OtherCall) -> str:
         """Why a call was made after one that rules it out; empty if it was not."""
         wanted = self._params(other, made)
         for each in self._others(made):
@@ -241,14 +241,14 @@ class _Calls:
                 return f"after {with_arguments(shown_names(other.tools), wanted)}"
         return ""
 
-    def _may_have_ended(self, made: Made, other: OtherCall, judged: Made) -> bool:
+    def _may_have_ended(self, made: MadeCall, other: OtherCall, judged: MadeCall) -> bool:
         """Whether a call ended as a policy forbids it; what is unknown may have."""
         if made.status not in (other.status or "ok", None):
             return False
         result = self._result_of(other, judged)
         return made.answer is None or all(self._has_result(made, wanted) for wanted in result)
 
-    def _wrong(self, made: Made, expected: Mapping[str, Any]) -> str:
+    def _wrong(self, made: MadeCall, expected: Mapping[str, Any]) -> str:
         """The mistakes in the arguments of a call; empty if there are none."""
         arguments = made.call.arguments
         if arguments is None:
@@ -276,14 +276,14 @@ class _Calls:
             raise _NoValue(str(error)) from None
         return "" if share.flaw is None else json_text(actual, 80)
 
-    def _choices(self, expected: Any, made: Made) -> Iterator[Any]:
+    def _choices(self, expected: Any, made: MadeCall) -> Iterator[Any]:
         """The expected value, with each combination of values for its `$from`, the newest first."""
         sources = [operand for _, operand in operands(FROM, expected)]
         for values in product(*(self._values(made, operand) for operand in sources)):
             left = iter(values)
             yield replaced(expected, FROM, lambda _: next(left))  # noqa: B023
 
-    def _values(self, made: Made, operand: Mapping[str, Any]) -> list[Any]:
+    def _values(self, made: MadeCall, operand: Mapping[str, Any]) -> list[Any]:
         """The value of `$from`: from the newest answer to such a call before this one, or from each."""
         other = EarlierAnswer.model_validate(operand)
         wanted = self._params(other, made)
@@ -306,16 +306,16 @@ class _Calls:
             raise _NoValue(f"the answer of {name} has nothing at {other.at}")
         return list(map(_as_data, values))
 
-    def _params(self, other: OtherCall, made: Made) -> dict[str, Any]:
+    def _params(self, other: OtherCall, made: MadeCall) -> dict[str, Any]:
         """The params of another call, with the values of `$same` from the judged call."""
         found: dict[str, Any] = replaced(other.params or {}, SAME, partial(_own_data, made))
         return found
 
-    def _others(self, made: Made) -> list[Made]:
+    def _others(self, made: MadeCall) -> list[MadeCall]:
         """The calls before this one: in earlier replies, and before it in the same list."""
         return self._calls[: next(i for i, each in enumerate(self._calls) if each is made)]
 
-    def _is(self, made: Made, other: OtherCall, wanted: Mapping[str, Any]) -> bool:
+    def _is(self, made: MadeCall, other: OtherCall, wanted: Mapping[str, Any]) -> bool:
         """Whether a call is one of these; if nobody knows its agent, it is none of that agent's."""
         if not accepts(other.tools, made.call.name, self._case) or not made.call.is_by(other.agent):
             return False
@@ -327,9 +327,9 @@ class _Calls:
             for name, value in wanted.items()
         )
 
-    def _attempts(self, judged: Sequence[Made]) -> list[Made]:
+    def _attempts(self, judged: Sequence[MadeCall]) -> list[MadeCall]:
         """The calls without those that repeat one whose newest answer was an error."""
-        found: list[Made] = []
+        found: list[MadeCall] = []
         for place, made in enumerate(judged):
             earlier = reversed(judged[:place])
             newest = next((e for e in earlier if same_call(self._case, e.call, made.call)), None)
@@ -343,19 +343,19 @@ def _result(call: EndedCall) -> Sequence[Any]:
     return [call.result] if call.has_result else []
 
 
-def _own_value(made: Made, pointer: str) -> Any:
+def _own_value(made: MadeCall, pointer: str) -> Any:
     value = pointed(made.call.arguments, pointer)
     if value is MISSING:
         raise _NoValue(f"the call has nothing at {pointer}")
     return value
 
 
-def _own_data(made: Made, pointer: str) -> Any:
+def _own_data(made: MadeCall, pointer: str) -> Any:
     """The value of `$same` in a call."""
     return _as_data(_own_value(made, pointer))
 
 
-def _amount(made: Made, pointer: str) -> Fraction:
+def _amount(made: MadeCall, pointer: str) -> Fraction:
     value = _own_value(made, pointer)
     if not is_number(value) or not math.isfinite(value) or value < 0:
         raise _NoValue(f"{pointer} is no number of at least 0: {json_text(value, 60)}")
@@ -382,14 +382,16 @@ def _said(messages: Sequence[Message], replies: Sequence[Reply]) -> Iterator[tup
         yield from ((number, text_of(each)) for each in reply.prompt if each.get("role") == "user")
 
 
-def _unapproved(made: Made, _: None) -> str:
+def _unapproved(made: MadeCall, _: None) -> str:
     """Why a call did not wait for an approval; empty if it did, or did not run."""
     if made.is_approved or made.status in NOT_RUN:
         return ""
     return "it ran, and no approval is recorded"
 
 
-def _all(breaks: Callable[[Made, Any], str], judged: Iterable[Made], operand: Any) -> list[Breach]:
+def _all(
+    breaks: Callable[[MadeCall, Any], str], judged: Iterable[MadeCall], operand: Any
+) -> list[Breach]:
     """What breaks a condition, for each call that does."""
     found = []
     for made in judged:
@@ -422,7 +424,7 @@ def _as_data(value: Any) -> Any:
 
 
 def _explained(
-    applying: Sequence[tuple[Policy, Sequence[Made], Sequence[_Condition]]],
+    applying: Sequence[tuple[Policy, Sequence[MadeCall], Sequence[_Condition]]],
     kept: int,
     note: str,
     every: Sequence[ToolCall],

@@ -14,7 +14,7 @@ from ..matchers.compare import reason, type_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
-from ..record.made import Made
+from ..record.made_calls import MadeCall
 from ..record.results import ABSENT, NO_TOOL, Check
 from ..record.status import reports_error
 from ..secrets import without_key_values
@@ -27,7 +27,7 @@ from ..worlds.plain import as_json, differences, look_up, path_text, read_json, 
 from ..worlds.play import Played, PlayedCalls, TooManyFailed, play
 from ..worlds.world import clean
 from .assessment import SpanCheck, mean, part_of_rows
-from .counted import unanswered
+from .counted_calls import unanswered
 from .one_call import shown_call
 from .paired_calls import PairedCalls
 from .turns import LONGEST_ANSWER, CaseTurns, Span, shown_answer
@@ -133,7 +133,7 @@ class Worlds:
         self._require_known(turns, made, played)
         self.played = self._as_answered(ran, played)
 
-    def _compare_answers(self, place: str, calls: Sequence[Made], answers: Sequence[str]) -> None:
+    def _compare_answers(self, place: str, calls: Sequence[MadeCall], answers: Sequence[str]) -> None:
         """Note answers that the world gives otherwise. Raises CannotCompare if it decides otherwise."""
         for call, answer in zip(calls, answers, strict=True):
             found = disagreement(call, answer)
@@ -147,7 +147,7 @@ class Worlds:
             self.differing.append(line)
 
     def _require_known(
-        self, turns: Sequence[PlayedCalls], made: Sequence[Sequence[Made]], played: Played
+        self, turns: Sequence[PlayedCalls], made: Sequence[Sequence[MadeCall]], played: Played
     ) -> None:
         """Raise CannotCompare if a judged state depends on whether a call ran, and nobody knows."""
         lost = [
@@ -180,7 +180,7 @@ class Worlds:
             for entry in (span.expected.expected_state or {}).items()
         )
 
-    def _as_answered(self, ran: Sequence[Sequence[Made]], played: Played) -> Played:
+    def _as_answered(self, ran: Sequence[Sequence[MadeCall]], played: Played) -> Played:
         """Put what the model was answered in place of the world's answers.
 
         Answers that a fault withheld from it are left out. Where the suite ran the call, and where no
@@ -197,7 +197,7 @@ class Worlds:
         ]
         return played._replace(answers=answers)
 
-    def _failed(self, calls: Sequence[Made]) -> set[int]:
+    def _failed(self, calls: Sequence[MadeCall]) -> set[int]:
         """Return indexes of calls answered with an error, unless the case says that these ran."""
         if self._case.play_failed_calls:
             return set()
@@ -311,7 +311,7 @@ def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[
     return [index for index, call in enumerate(expected) if call.optional and index not in made]
 
 
-def disagreement(made: Made, answer: str) -> bool | None:
+def disagreement(made: MadeCall, answer: str) -> bool | None:
     """Compare the recorded answer to a call with the world's.
 
     Return None if they say the same, or are unknown. True if they decide otherwise: the world's is an

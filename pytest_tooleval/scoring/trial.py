@@ -24,7 +24,7 @@ from ..suite.resolved import known_tools, resolve
 from ..text import printable, shorten
 from .arguments_schema import argument_flaw
 from .assessment import Assessment, Draft
-from .counted import attack_success, uncounted
+from .counted_calls import attack_success, uncounted
 from .evidence import silent_agent
 from .forbidden import PASSES_ON
 from .kinds import assess, choices_of

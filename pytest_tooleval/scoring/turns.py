@@ -9,12 +9,12 @@ from msgspec import structs
 
 from ..errors import CannotCompare
 from ..record.calls import ToolCall
-from ..record.made import Made, made_in
+from ..record.made_calls import MadeCall, calls_made
 from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import Expectations
 from ..text import shown
-from .counted import is_asked, uncounted, uncounted_inner, without_asked, without_stop
+from .counted_calls import is_asked, uncounted, uncounted_inner, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
 from .hosted import with_listed_names
 from .one_call import shown_call
@@ -33,14 +33,14 @@ class Span(NamedTuple):
     replies: Sequence[Reply]
     end: int
     uncounted: Sequence[ToolCall] = ()
-    ended: Sequence[Sequence[Made]] = ()
+    ended: Sequence[Sequence[MadeCall]] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
         return [each.call for each in self.ends]
 
     @property
-    def ends(self) -> list[Made]:
+    def ends(self) -> list[MadeCall]:
         """The calls that count, with how they ended."""
         made = (each for of_reply in self.ended for each in of_reply)
         return [each for each in made if not any(each.call is call for call in self.uncounted)]
@@ -59,13 +59,13 @@ class Span(NamedTuple):
         return any(text.strip() for text in self.texts)
 
     @property
-    def made(self) -> list[Made]:
+    def made(self) -> list[MadeCall]:
         """The calls that may have run, in the order of their answers."""
         ended = zip(self.replies, self.ended, strict=True)
         return [each for reply, made in ended for each in _in_order(reply, made) if each.ran]
 
 
-def shown_answer(made: Made) -> str:
+def shown_answer(made: MadeCall) -> str:
     """Return a call and its answer as a text."""
     answer = shown(made.answer, LONGEST_ANSWER) if made.answer else "with an empty text"
     if not made.answer and made.status == "error":
@@ -73,7 +73,7 @@ def shown_answer(made: Made) -> str:
     return f"{shown_call(made.call)} was answered {answer}"
 
 
-def _in_order(reply: Reply, made: Sequence[Made]) -> Sequence[Made]:
+def _in_order(reply: Reply, made: Sequence[MadeCall]) -> Sequence[MadeCall]:
     """Return a reply's calls, parallel ones in the order of their answers."""
     answered = [str(answer.get("tool_call_id")) for answer in reply.answers]
     ids = [str(call.id) for call in reply.calls]
@@ -103,7 +103,7 @@ class CaseTurns:
         # Each call, with the case as it is in the call's turn: with the tools offered there.
         self.calls = list(_in_turns(case, transcript))
         caused = [*uncounted(self.calls), *uncounted_inner(case, transcript)]
-        ended = made_in(transcript.replies)
+        ended = calls_made(transcript.replies)
         self.turns: list[Span] = []
         for number, each in enumerate(case.turns):
             place = f"turn {number + 1}: " if len(case.turns) > 1 else ""

@@ -42,7 +42,7 @@ from .baseline_text import (
 )
 from .case import Standard, decide_again
 from .loosened import loosened
-from .paired import Limits, PairedCase, PairedMetric, metrics_of, moved
+from .paired_metrics import Limits, PairedCase, PairedMetric, metrics_of, moved
 from .pairing import Pair, Pairing, moved_files, pair_cases
 from .planning import trials_to_compare
 from .run_summary import strict_text

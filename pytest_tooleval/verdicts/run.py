@@ -153,7 +153,7 @@ def _compared(
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import compare
-    from .paired import Limits
+    from .paired_metrics import Limits
     from .sides import BASE_WORD, RUN_WORD, Side
 
     evaluated = [case for case in unchanged(cases) if case.model]

@@ -17,7 +17,7 @@ from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..record.variants import Attacked, ComparedVariant, Effect
 from ..text import counted
-from .paired import ALPHA, PASS, PairedCase, dealt_p, moved
+from .paired_metrics import ALPHA, PASS, PairedCase, dealt_p, moved
 from .statistics import clusters_of, holm, mean_over, permutation_test, summed
 
 # 95% of a normal distribution is within this many standard errors.

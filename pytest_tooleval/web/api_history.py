@@ -101,7 +101,7 @@ def show_trend(request: Request) -> Response:
 
 def compare_runs(request: Request) -> Response:
     from ..verdicts.baseline import compare
-    from ..verdicts.paired import Limits
+    from ..verdicts.paired_metrics import Limits
 
     old, new = needed(request, "old"), needed(request, "new")
     models = [request.query_params.get(f"{side}_model") for side in ("old", "new")]

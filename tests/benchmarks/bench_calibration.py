@@ -33,7 +33,7 @@ from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION, Run
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import compare
-from pytest_tooleval.verdicts.paired import Limits
+from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.variants import compare_variants
 

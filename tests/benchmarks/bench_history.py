@@ -48,7 +48,7 @@ from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseRow, KeptCase
 from pytest_tooleval.record.run import AskedModel, Git, Run, new_run_id
 from pytest_tooleval.verdicts.baseline import compare
-from pytest_tooleval.verdicts.paired import Limits
+from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 
 TURNS = 5

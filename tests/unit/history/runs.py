@@ -18,7 +18,7 @@ from pytest_tooleval.record.results import CaseResult, CaseRow, KeptCase, Outcom
 from pytest_tooleval.record.run import SCORING_VERSION, AskedModel, Git, Run, new_run_id
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.verdicts.baseline import compare
-from pytest_tooleval.verdicts.paired import Limits
+from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 
 COMMIT = "5bf4c1d0a9e8f7061524334455667788990011aa"

@@ -18,7 +18,7 @@ from pytest_tooleval.imports.door import found_in
 from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.record.names import NO_TOOLS
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.run.given import answers_of, find_transcripts
+from pytest_tooleval.run.transcripts import answers_of, find_transcripts
 from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite

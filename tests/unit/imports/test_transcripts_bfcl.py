@@ -12,7 +12,7 @@ from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.run.given import answers_of
+from pytest_tooleval.run.transcripts import answers_of
 from pytest_tooleval.scoring.trial import score_messages, score_transcript
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve

@@ -12,7 +12,7 @@ import pytest
 from pytest_tooleval.plugin.settings import read_settings
 from pytest_tooleval.settings import options
 from pytest_tooleval.settings.options import OPTIONS
-from pytest_tooleval.settings.parts import Settings
+from pytest_tooleval.settings.settings import Settings
 from pytest_tooleval.suite.overrides import Overrides
 from pytest_tooleval.verdicts.judging import Judging
 

@@ -25,7 +25,7 @@ from pytest_tooleval.reports.notes import notes
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.run_lines import verdict_lines
 from pytest_tooleval.verdicts.baseline import compare
-from pytest_tooleval.verdicts.paired import Limits
+from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.variants import compare_variants

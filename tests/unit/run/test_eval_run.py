@@ -19,7 +19,7 @@ from pytest_tooleval.run.observers import Observer
 from pytest_tooleval.run.place import Origin
 from pytest_tooleval.run.process import Process
 from pytest_tooleval.run.task import Task
-from pytest_tooleval.settings.parts import Asking, Outputs, Settings
+from pytest_tooleval.settings.settings import Asking, Outputs, Settings
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.overrides import Overrides
 from pytest_tooleval.suite.resolved import resolve

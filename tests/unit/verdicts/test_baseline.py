@@ -20,7 +20,7 @@ from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import baseline
-from pytest_tooleval.verdicts.paired import Limits
+from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.statistics import permutation_test
 

@@ -13,7 +13,7 @@ from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseRow, Outcome, TrialError, TrialResult
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.gates import decide_gates
-from pytest_tooleval.verdicts.paired import Limits
+from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.rules import read_rule
 from pytest_tooleval.verdicts.sides import Side
 from unit.history.runs import run_of

@@ -13,7 +13,7 @@ from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.verdicts.baseline import compare
 from pytest_tooleval.verdicts.loosened import by_text, loosened_cases, loosened_gates
-from pytest_tooleval.verdicts.paired import Limits
+from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 from unit.history.runs import run_of
 

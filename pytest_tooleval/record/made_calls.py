@@ -10,7 +10,7 @@ from .status import APPROVED, NOT_RUN, CallStatus, LastAnswer, last_answers, rep
 from .transcript import Reply, status_of, text_of
 
 
-class Made(NamedTuple):
+class MadeCall(NamedTuple):
     """A call, the number of its reply, and how it ended. Negative numbers are the case's own messages.
 
     `status` None is unknown, as is `answer` None. `answered` is the number of the reply after which its
@@ -48,12 +48,12 @@ class Made(NamedTuple):
         """The number of the reply after which it was answered, or that made it."""
         return self.reply if self.answered is None else self.answered
 
-    def came_after(self, other: Made) -> bool:
+    def came_after(self, other: MadeCall) -> bool:
         """Whether it began after another call was answered."""
         return other.ended < self.knew
 
 
-def made_in(replies: Sequence[Reply], first: int = 0) -> list[list[Made]]:
+def calls_made(replies: Sequence[Reply], first: int = 0) -> list[list[MadeCall]]:
     """Return the calls of each reply. `first` is the number of the first reply."""
     answers = last_answers([([call.id for call in each.calls], each.answers) for each in replies])
     answers = [_after_inner(replies, number, each) for number, each in enumerate(answers)]
@@ -78,14 +78,14 @@ def _after_inner(
 
 def _made(
     reply: Reply, call: ToolCall, index: int, answer: LastAnswer | None, first: int, number: int
-) -> Made:
+) -> MadeCall:
     status = next(iter(reply.status[index : index + 1]), None)
     knew = first + number - reply.unanswered
     if answer is None:
-        return Made(call, first + number, knew, status)
+        return MadeCall(call, first + number, knew, status)
     if not reply.status:
         status = status_of(answer.message)
-    return Made(
+    return MadeCall(
         call,
         first + number,
         knew,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _GATES = ("fail_under", "fail_over")
 
 
-class Given:
+class GivenOptions:
     """The user's settings by option key: texts, lists of texts, and True for flags.
 
     The command line takes precedence over the ini file, and both over their preset. A preset replaces an
@@ -137,13 +137,13 @@ class Given:
         return {self.options[key].name: found[key] for key in sorted(found)}
 
 
-def read_gates(given: Given) -> Gates:
+def read_gates(given: GivenOptions) -> Gates:
     """The gates. The later one of two for the same thing holds."""
     rules = {rule.of: rule for key in _GATES for rule in given[key]}
     return Gates(tuple(rules.values()), given["confidence"], any(map(given.asks, _GATES)))
 
 
-def read_trials(given: Given) -> int | None:
+def read_trials(given: GivenOptions) -> int | None:
     """The number of trials, as an option sets it."""
     trials: int | None = given["trials"]
     rule = given["pass"] or ""
@@ -158,7 +158,7 @@ def read_trials(given: Given) -> int | None:
     return trials
 
 
-def read_history(given: Given, here: Path, root: Path) -> str:
+def read_history(given: GivenOptions, here: Path, root: Path) -> str:
     """Where the run is saved, as an absolute path or a usable URL; empty if nowhere.
 
     A typed folder is relative to `here`; those of the ini file and the default are relative to `root`.
@@ -171,7 +171,7 @@ def read_history(given: Given, here: Path, root: Path) -> str:
     return name and os.path.abspath((here if "history" in given.typed else root) / name)
 
 
-def read_baseline(given: Given, folder: Path, history: str) -> Baseline | None:
+def read_baseline(given: GivenOptions, folder: Path, history: str) -> Baseline | None:
     """The baseline; None without one.
 
     `folder` is the project's `.tooleval`, and `history` an absolute path or a URL, empty for none.

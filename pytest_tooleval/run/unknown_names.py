@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from ..explain import listing
 from ..figures import given_text
 from ..record.metrics import LIMITS
-from ..settings.parts import Settings
+from ..settings.settings import Settings
 from ..text import near
 from ..verdicts.rules import PASS_RATE
 from .place import CasePlace
