@@ -11,7 +11,8 @@ from ...errors import ModelError
 from ...record.images import has_images, without_images
 from ..exchange.chat import ChatRequest
 
-_REFUSAL = re.compile(r"image|vision|multi-?modal|\bstring\b", re.IGNORECASE)
+# Some take only strings, or no message of the user's after a tool's.
+_REFUSAL = re.compile(r"image|vision|multi-?modal|\bstring\b|\broles?\b", re.IGNORECASE)
 AS_TEXT: Mapping[str, str] = {
     "images": "texts such as [image: image/png, 12 kB], because this model takes none from tools"
 }
@@ -19,7 +20,7 @@ AS_TEXT: Mapping[str, str] = {
 
 def images_as_text(request: ChatRequest, refusal: ModelError) -> ChatRequest | None:
     """The request without images in tools' answers; None if these cannot be why it was refused."""
-    if refusal.kind != "bad_request" or not _REFUSAL.search(refusal.message):
+    if refusal.kind not in ("bad_request", "server") or not _REFUSAL.search(refusal.message):
         return None
     plain = [
         {**each, "content": without_images(each["content"])}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from builders import PNG, calling, picture, tool
 from mock_server import MockServer
 
@@ -38,9 +39,15 @@ def says(request: dict[str, Any]) -> dict[str, Any]:
     return calling("say", "c2", colour="red" if PNG in json.dumps(request) else "blue")
 
 
-def blind(path: str, request: dict[str, Any]) -> tuple[int, object] | None:
-    error = {"message": "this model does not support image input", "type": "invalid_request_error"}
-    return (400, {"error": error}) if PNG in json.dumps(request) else None
+# As Ollama, DeepSeek, Groq, vLLM, llama.cpp and Mistral's templates say it.
+REFUSALS = [
+    (400, "this model does not support image input"),
+    (422, "messages[3]: unknown variant `image_url`, expected `text`"),
+    (400, "'messages.3' : for 'role:user' 'messages.3.content' must be a string"),
+    (400, "qwen is not a multimodal model None"),
+    (500, "image input is not supported - hint: you may need to provide the mmproj"),
+    (400, "Unexpected role 'user' after role 'tool'"),
+]
 
 
 def test_a_model_sees_the_picture_of_a_mock(project: Project) -> None:
@@ -66,7 +73,14 @@ def test_a_model_sees_the_picture_of_a_mock(project: Project) -> None:
     )
 
 
-def test_a_model_that_refuses_pictures_gets_words_and_the_run_says_so(project: Project) -> None:
+@pytest.mark.parametrize(("status", "refusal"), REFUSALS)
+def test_a_model_that_refuses_pictures_gets_words_and_the_run_says_so(
+    project: Project, status: int, refusal: str
+) -> None:
+    def blind(path: str, request: dict[str, Any]) -> tuple[int, object] | None:
+        error = {"message": refusal, "type": "invalid_request_error"}
+        return (status, {"error": error}) if PNG in json.dumps(request) else None
+
     with MockServer(script=says, respond=blind) as server:
         write(project, server)
         result = project.run(*TAPE, model="m")

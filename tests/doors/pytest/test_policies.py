@@ -15,12 +15,12 @@ from .project import Project
 
 AGENTS = ("right", "careless")
 FIRST = "asks-who-you-are-then-refunds"
-ONCE = {"tool": "refund", "at_most": 1}
+ONCE = {"tool": "*fund", "at_most": 1}
 LOOKED = {
-    "tool": "refund",
-    "only_after": {"tool": "get_order", "params": {"order": {"$same": "/order"}}},
+    "tool": "ref*",
+    "only_after": {"tool": "get_*", "params": {"order": {"$same": "/order"}}},
 }
-NOT_TWICE = 'policy refund at most 1 time: refund(order="A1", amount=40): called 2 times'
+NOT_TWICE = 'policy *fund at most 1 time: refund(order="A1", amount=40): called 2 times'
 
 
 def with_policies(desk: Project, *policies: dict[str, Any]) -> None:
@@ -69,7 +69,7 @@ def test_a_recorded_conversation_does_too(desk: Project) -> None:
     assert rows[f"{FIRST}[looked]"]["scores"]["policies"] == 1.0
     blind = rows[f"{FIRST}[blind]"]
     assert (blind["outcome"], blind["trials"][0]["failure"]) == ("failed", "broken_policy")
-    assert 'no earlier call of get_order(order="A1")' in blind["reason"]
+    assert 'no earlier call of get_*(order="A1")' in blind["reason"]
 
 
 def test_validate_and_mutate_know_them(desk: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,4 +84,4 @@ def test_validate_and_mutate_know_them(desk: Project, monkeypatch: pytest.Monkey
     off = json.loads((desk.path / file).read_text())
     desk.write(file, json.dumps({**off, "thresholds": {"policies": None}}))
     output = runner.invoke(main, ["mutate", file]).output
-    assert "policies[0]: refund at most 1 time: no case would notice a call that breaks it" in output
+    assert "policies[0]: *fund at most 1 time: no case would notice a call that breaks it" in output
