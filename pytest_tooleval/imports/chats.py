@@ -29,7 +29,7 @@ from ..record.names import KnownTools
 from ..record.recovery import read_calls
 from ..record.status import APPROVED, status_word
 from ..record.transcript import AGENT, INNER, Transcript, Usage, text_of
-from ..record.untrusted import as_mapping, as_text, objects_in
+from ..record.untrusted import as_mapping, as_text, objects_in, values_in
 from ..suite.expectations import ANY_TOOL
 from ..suite.tool_names import definition_of
 from ..text import canonical
@@ -49,7 +49,7 @@ from .conversation import NO_NAME, Call, Conversation, Expected, Item, called, u
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import EachRecord, Read
 from .openai_tools import Offered, offered_tools, typed
-from .records import Record, UnusableError, decoded, looks_like
+from .records import Record, UnusableError, decoded, looks_like, objects_of
 from .tool_dialects import tool_values
 
 Message = dict[str, Any]
@@ -137,30 +137,6 @@ class _About(Struct):
     cost_usd: _Amount | None = None
     latency_s: _Amount | None = None
     finish_reason: str | None = None
-
-
-class _Choice(Struct):
-    """One of the answers of a chat completion."""
-
-    message: dict[str, Any] | None = None
-    finish_reason: str | None = None
-
-
-class _ToolChoice(Struct):
-    """A choice of named tools."""
-
-    name: str | None = None
-    function: _ToolChoice | None = None
-    tools: list[_ToolChoice] | None = None
-    allowed_tools: _ToolChoice | None = None
-    mode: str | None = None
-
-    def names(self) -> Iterator[str]:
-        if self.name is not None:
-            yield self.name
-        for inner in (self.function, self.allowed_tools, *(self.tools or ())):
-            if inner is not None:
-                yield from inner.names()
 
 
 # The fields of records, answers and choices that are read, or have what a person expects.
@@ -279,17 +255,14 @@ def _with_others(
     ]
     unread: list[dict[str, Any]] = []
     for part in (*parts, *choices):
-        unread += (each for each in unknown_calls(_others_in(part), known) if each not in unread)
+        others = {key: value for key, value in part.items() if key not in _READ}
+        unread += (each for each in unknown_calls(others, known) if each not in unread)
     messages = [*conversation.messages]
     place = next((n for n in reversed(range(len(messages))) if messages[n]["role"] == "assistant"), None)
     if unread and place is not None:
         reply = messages[place]
         messages[place] = {**reply, UNREAD: [*reply.get(UNREAD, ()), *unread]}
     return conversation._replace(messages=messages)
-
-
-def _others_in(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in part.items() if key not in _READ}
 
 
 def conversation_reader(
@@ -454,47 +427,37 @@ def _named(item: Any) -> str:
 
 
 def _whole(item: _Item) -> Message:
-    """A message with all that scoring and importing look at."""
-    unweighted = {} if item.weight else {"weight": 0}
-    return unweighted | _ending(item) | _status(item) | _message(item) | _extensions(item)
-
-
-def _extensions(item: _Item) -> Message:
-    """What the chat API has no field for."""
-    about = ({name: getattr(call, name) for name in _OF_CALLS} for call in item.calls)
-    known = ({name: value for name, value in each.items() if value} for each in about)
-    calls = [_sent(call) | each for call, each in zip(item.calls, known, strict=True)]
-    found = {"tool_calls": calls, **{name: getattr(item, name) for name in EXTENSIONS}}
-    if item.role == "assistant":
-        found[AGENT] = as_text(item.agent)
-    found[INNER] = item.inner is True and item.role in ("assistant", "tool")
-    return {name: value for name, value in found.items() if value}
-
-
-def _status(item: _Item) -> Message:
-    """What became of a call and whether it was approved, if its answer says it."""
-    if item.role not in ("tool", "function"):
-        return {}
-    fields = {"status": item.status, "outcome": item.outcome, "is_error": item.is_error}
-    answer = {**fields, "isError": item.is_error_of_mcp, "content": item.content}
-    status = status_word(answer, text_of(answer))
-    return ({"status": status} if status else {}) | ({APPROVED: True} if item.approved is True else {})
+    """A message with the fields of the chat API, and with all that scoring and importing look at."""
+    made: Message = {"role": item.role, **({} if item.weight else {"weight": 0})}
+    if item.role in ("tool", "function"):
+        made |= {"role": "tool", "tool_call_id": item.tool_call_id}
+        fields = {"status": item.status, "outcome": item.outcome, "is_error": item.is_error}
+        answer = {**fields, "isError": item.is_error_of_mcp, "content": item.content}
+        made |= {"status": status_word(answer, text_of(answer)), APPROVED: item.approved is True}
+    elif item.role == "assistant":
+        made |= {**_ending(item), AGENT: as_text(item.agent)}
+    if item.role in ("tool", "assistant"):
+        made[INNER] = item.inner is True
+    made["tool_calls"] = [_sent(call) for call in item.calls]
+    made |= {name: getattr(item, name) for name in EXTENSIONS}
+    made = {name: value for name, value in made.items() if value or name in ("weight", "tool_call_id")}
+    if item.name is not None and made["role"] != "tool":
+        made["name"] = item.name
+    return made | {"content": _content(item)}
 
 
 def _ending(item: _Item) -> Message:
     """The refusal and the finish reason of a reply. Refusals are removed from its content."""
-    if item.role != "assistant":
-        return {}
-    refusal, stopped = item.refusal, item.stop_reason
+    refusal = item.refusal
     if isinstance(item.content, list):
         parts = [part for part in item.content if isinstance(part, dict)]
         refusals = [part for part in parts if part.get("type") == "refusal"]
         refusal = refusal or next((part.get("refusal") for part in refusals), None)
         item.content = [part for part in item.content if part not in refusals] or None
-    if item.status == "incomplete":  # of the Responses API
-        stopped = item.status
+    # The Responses API has it as the status.
+    stopped = item.status if item.status == "incomplete" else item.stop_reason
     ending = {"refusal": refusal, "finish_reason": item.finish_reason, "stop_reason": stopped}
-    return {key: value for key, value in ending.items() if value and isinstance(value, str)}
+    return {key: value for key, value in ending.items() if isinstance(value, str)}
 
 
 def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
@@ -587,24 +550,14 @@ def _is_same(function: _Function | None, other: _Function) -> bool:
     return one.is_same(another)
 
 
-def _message(item: _Item) -> Message:
-    """The fields of a message that the chat API accepts."""
-    message: Message = {"role": item.role, "content": item.content}
+def _content(item: _Item) -> Any:
     if isinstance(item.content, list):
         parts = [made for part in item.content if (made := _part(part))]
-        is_text = len(parts) == 1 and parts[0]["type"] == "text"
-        message["content"] = parts[0]["text"] if is_text else parts
-    elif isinstance(item.content, dict):
-        message["content"] = json.dumps(item.content, ensure_ascii=False)
-    if item.role in ("tool", "function"):
-        message |= {"role": "tool", "tool_call_id": item.tool_call_id}
-    elif item.name is not None:
-        message["name"] = item.name
-    if item.calls:
-        message["tool_calls"] = [_sent(call) for call in item.calls]
-    elif item.role == "assistant" and item.content is None:
-        message["content"] = ""
-    return message
+        return parts[0]["text"] if [each["type"] for each in parts] == ["text"] else parts
+    if isinstance(item.content, dict):
+        return json.dumps(item.content, ensure_ascii=False)
+    is_silent = item.role == "assistant" and item.content is None and not item.calls
+    return "" if is_silent else item.content
 
 
 _CHAT_PARTS = ("image_url", "input_audio", "video_url", "file")
@@ -649,14 +602,15 @@ def _address_of(source: Mapping[str, Any]) -> str:
 
 
 def _sent(call: _Call) -> dict[str, Any]:
-    """A call in a message of the prompt."""
+    """A call as in the chat API, and with what that has no field for."""
+    known = {name: value for name in _OF_CALLS if (value := getattr(call, name))}
     if call.custom is not None:
         custom = {"name": call.custom.name, "input": call.custom.input}
-        return {"id": call.id, "type": "custom", "custom": custom}
+        return {"id": call.id, "type": "custom", "custom": custom, **known}
     function = call.function or _Function("")
     given = function.arguments
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": text}}
+    return {**called(call.id, function.name, text), **known}
 
 
 @lru_cache(maxsize=64)
@@ -681,11 +635,10 @@ def _tools(conversation: Conversation) -> tuple[Offered | None, str | None]:
     if not isinstance(choice, dict):
         return offered, None
     # Offer only the tools that the choice names.
-    named = typed(choice, _ToolChoice, "tool_choice")
-    names = set(named.names())
+    names = {as_text(as_mapping(each).get("name")) for each in values_in(choice)} - {""}
     if not names:
         return offered, None
-    mode = named.mode or (named.allowed_tools and named.allowed_tools.mode)
+    mode = choice.get("mode") or as_mapping(choice.get("allowed_tools")).get("mode")
     tools = [tool for tool in offered.tools if definition_of(tool)["name"] in names]
     return offered._replace(tools=tools), "auto" if mode == "auto" else "required"
 
@@ -737,7 +690,7 @@ def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
         raise UnusableError(_ERROR)
     choices = choices_in(value)
     if choices is not None:
-        return [_chosen(choice) for choice in typed(choices, list[_Choice], "choices")]
+        return [_chosen(choice) for choice in objects_of(choices, "choices")]
     if value.get("role") == "assistant":
         return _output([value])
     if value.get("object") == "response" and isinstance(value.get("output"), list):
@@ -751,14 +704,12 @@ def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
     return next(filter(None, inner), [])
 
 
-def _chosen(choice: _Choice) -> _Said:
-    if choice.message is None:
-        raise UnusableError(_NO_ANSWER)
-    found = _output([{**choice.message, "finish_reason": choice.finish_reason}])
+def _chosen(choice: Mapping[str, Any]) -> _Said:
+    message, ended = as_mapping(choice.get("message")), choice.get("finish_reason")
+    found = _output([{**message, "finish_reason": ended}]) if message else []
     if not found:
         raise UnusableError(_NO_ANSWER)
-    *before, last = found[0]
-    ended = choice.finish_reason  # which only messages of OpenAI keep
+    *before, last = found[0]  # only messages of OpenAI keep how they ended
     return [*before, {"finish_reason": ended, **last} if ended and last["role"] == "assistant" else last]
 
 

@@ -978,7 +978,7 @@ def _members(holder: Any) -> st.SearchStrategy[Any]:
             {"action": "run", "args": {}, "tool_call_metadata": {"tool_call_id": "t"}},
             "without the reply",
         ),
-        ({"note": "?"}, "expected an event, got an object"),
+        ({"note": "?"}, "expected an event, got the object"),
     ],
 )
 def test_events_of_openhands_without_their_reply_are_refused(
