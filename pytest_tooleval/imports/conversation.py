@@ -106,6 +106,12 @@ class MadeSuite(NamedTuple):
 Item = Conversation | Expected | ToolList | MadeSuite | Problem
 
 
+def reply(content: Any, calls: Sequence[Message], **others: Any) -> Message:
+    """A reply in a chat message."""
+    made = {"role": "assistant", "content": content or (None if calls else "")}
+    return {**others, **made, **({"tool_calls": [*calls]} if calls else {})}
+
+
 def called(id: Any, name: Any, arguments: Any) -> Message:
     """A call in a chat message."""
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,24 +63,43 @@ class Format:
 
 @dataclass(frozen=True)
 class EachRecord:
-    """A format's `read` for records that are read one by one. Unusable ones become problems."""
+    """A format's `read` for records that are read one by one, and with `split` each in parts.
 
-    read: Callable[[Record], Iterator[Item]]
+    Unusable ones become problems.
+    """
+
+    read: Callable[[Record], Iterable[Item]]
+    split: Callable[[Record], Iterable[Record]] = lambda record: [record]
 
     def __call__(self, sources: Sequence[Source]) -> Iterator[Item]:
         for record in (each for source in sources for each in source.records):
-            try:
-                yield from list(self.read(record))
-            except UnusableError as error:
-                yield record.problem(str(error))
+            yield from _read(record, partial(self.split, record), self.read)
 
 
 @dataclass(frozen=True)
 class EachFile:
-    """A format's `read` for files that are read one by one."""
+    """A format's `read` for files that are read one by one, each in parts made of all its records."""
 
-    read: Callable[[list[Record]], Iterator[Item]]
+    read: Callable[[Record], Iterable[Item]]
+    split: Callable[[list[Record]], Iterable[Record]] = lambda records: [
+        replace(records[0], value=records)
+    ]
 
     def __call__(self, sources: Sequence[Source]) -> Iterator[Item]:
         for source in sources:
-            yield from self.read(list(source.records))
+            yield from _read(source.records[0], partial(self.split, [*source.records]), self.read)
+
+
+def _read(
+    whole: Record, split: Callable[[], Iterable[Record]], read: Callable[[Record], Iterable[Item]]
+) -> Iterator[Item]:
+    try:
+        parts = list(split())
+    except UnusableError as error:
+        yield whole.problem(str(error))
+        return
+    for part in parts:
+        try:
+            yield from list(read(part))
+        except UnusableError as error:
+            yield part.problem(str(error))

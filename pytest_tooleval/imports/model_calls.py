@@ -36,7 +36,8 @@ _SHOWN = 12  # attributes
 def trace_reader(spans_of: Callable[[Record], Iterable[TraceSpan]], nothing: str) -> Read:
     """A format's `read` for records with spans. `nothing` says that no call of a model is among them."""
 
-    def read(records: list[Record]) -> Iterator[Item]:
+    def read(file: Record) -> Iterator[Item]:
+        records: list[Record] = file.value
         spans: list[TraceSpan] = []
         calls: dict[TraceSpan, ModelCall] = {}
         is_read = True

@@ -25,7 +25,8 @@ def _holds(value: Any) -> bool:
     )
 
 
-def _read(records: list[Record]) -> Iterator[Item]:
+def _read(file: Record) -> Iterator[Item]:
+    records: list[Record] = file.value
     alone: list[_Turn] = []  # the former form: a file of turns is one conversation
     for record in records:
         value = as_mapping(record.value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
-from ..conversation import called
+from ..conversation import called, reply
 from ..format import Format
 from ..records import objects_of
 
@@ -30,8 +30,7 @@ def _messages(step: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     fields = ("tool_call_id", "function_name", "arguments")
     made = [called(*(each.get(name) for name in fields)) for each in calls]
     others = {key: value for key, value in step.items() if key not in _KNOWN}
-    content = step.get("message") or (None if made else "")
-    yield {**others, "role": role, "content": content, **({"tool_calls": made} if made else {})}
+    yield {**reply(step.get("message"), made, **others), "role": role}
     results = objects_of(as_mapping(step.get("observation")).get("results"), "observation")
     for number, each in enumerate(results):
         known = calls[number].get("tool_call_id") if number < len(calls) else None

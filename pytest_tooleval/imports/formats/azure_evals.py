@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.protocols.builder import as_content
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ...text import json_text
 from ..chats import conversation_reader
 from ..conversation import called
 from ..format import Format
@@ -25,8 +25,7 @@ def _message(message: Any) -> Any:
     calls = [part for part in parts if part.get("type") == "tool_call"]
     results = [part for part in parts if part.get("type") == "tool_result"]
     if results:
-        content = results[0].get("tool_result")
-        found["content"] = content if isinstance(content, str) else json_text(content)
+        found["content"] = as_content(results[0].get("tool_result"))
     elif calls:
         inner = [as_mapping(part.get("tool_call")) or part for part in calls]
         found["content"] = [part for part in parts if part not in calls] or None

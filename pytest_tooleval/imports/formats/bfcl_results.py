@@ -13,15 +13,16 @@ import json
 import operator
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from ...errors import Problem
 from ...record.calls import is_number
 from ...record.transcript import Message, Usage, text_of
+from ...record.untrusted import as_list, as_mapping
 from ...text import shorten
-from ..conversation import NO_NAME, Conversation, called
+from ..conversation import NO_NAME, Conversation, Item, called, reply
 from ..format import EachFile, Format
 from ..openai_tools import typed
 from ..records import Record, UnusableError
@@ -74,50 +75,43 @@ def _holds(value: Any) -> bool:
     return isinstance(value.get("id"), str) and "result" in value
 
 
-def _read(records: list[Record]) -> Iterator[Conversation | Problem]:
-    """The conversation of each record."""
+def _results(records: list[Record]) -> Iterator[Record]:
+    """Each result with the name of the model, and whether it makes calls rather than writes them."""
     folder = records[0].path.absolute().parent
     model = folder.name if folder.parent.name == "result" else NO_NAME
     if folder.name == "multi_turn":
         model = folder.parent.name
-    results = []
-    for record in records:
-        try:
-            results.append((record, typed(record.value, _Result, "a result")))
-        except UnusableError as error:
-            text = f"{error}; only results of BFCL's multi_turn categories can be read"
-            yield record.problem(text)
-    makes_calls = any(_native(step) for _, each in results for step in _every_step(each))
-    for record, result in results:
-        try:
-            messages = list(_messages(result, makes_calls))
-        except UnusableError as error:
-            yield record.problem(str(error))
-            continue
-        used = _sum(result.input_token_count), _sum(result.output_token_count)
-        whole = [int(each) if each else None for each in used]
-        usage = Usage(
-            prompt_tokens=whole[0], completion_tokens=whole[1], latency_s=_sum(result.latency) or None
-        )
-        yield Conversation(
-            record.problem(),
-            messages,
-            id=result.id,
-            model=model,
-            usage=usage,
-            may_stop=True,
-            by_benchmark=True,
-        )
+    turns = [turn for each in records for turn in as_list(as_mapping(each.value).get("result"))]
+    makes_calls = any(_native(step) for turn in turns for step in as_list(turn))
+    return (replace(each, value=(each.value, model, makes_calls)) for each in records)
+
+
+def _read(record: Record) -> Iterator[Item]:
+    value, model, makes_calls = record.value
+    try:
+        result = typed(value, _Result, "a result")
+    except UnusableError as error:
+        text = f"{error}; only results of BFCL's multi_turn categories can be read"
+        raise UnusableError(text) from None
+    yield Conversation(
+        record.problem(),
+        list(_messages(result, makes_calls)),
+        id=result.id,
+        model=model,
+        usage=Usage(
+            prompt_tokens=int(_sum(result.input_token_count)) or None,
+            completion_tokens=int(_sum(result.output_token_count)) or None,
+            latency_s=_sum(result.latency) or None,
+        ),
+        may_stop=True,
+        by_benchmark=True,
+    )
 
 
 def _sum(counts: Any) -> float:
     if isinstance(counts, list):
         return sum(map(_sum, counts))
     return counts if is_number(counts) else 0
-
-
-def _every_step(result: _Result) -> Iterator[Any]:
-    return (step for turn in result.result if isinstance(turn, list) for step in turn)
 
 
 def _native(step: Any) -> bool:
@@ -138,19 +132,13 @@ def _messages(result: _Result, makes_calls: bool) -> Iterator[Message]:
             entries = typed(log.get(f"step_{index}", []), list[_Entry], "inference_log")
             step = _logged(answer, entries) if entries else _step(answer, makes_calls)
             ids = [f"call_{number}_{index}_{which}" for which in range(len(step.calls))]
-            yield _reply(step, ids)
+            pairs = zip(ids, step.calls, strict=True)
+            calls = [called(id, name, json.dumps(arguments)) for id, (name, arguments) in pairs]
+            yield reply(None if calls else step.text, calls)
             for id, content in zip(ids, step.answers, strict=False):
                 yield {"role": "tool", "tool_call_id": id, "content": content}
         if not turn:
             yield {"role": "assistant", "content": ""}
-
-
-def _reply(step: _Step, ids: list[str]) -> Message:
-    if not step.calls:
-        return {"role": "assistant", "content": step.text}
-    pairs = zip(ids, step.calls, strict=True)
-    calls = [called(id, name, json.dumps(arguments)) for id, (name, arguments) in pairs]
-    return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
 def _text(answer: Any) -> str:
@@ -291,5 +279,5 @@ FORMAT = Format(
     calls="of each step",
     example="BFCL_v4_multi_turn_base_result.json",
     holds=_holds,
-    read=EachFile(_read),
+    read=EachFile(_read, _results),
 )

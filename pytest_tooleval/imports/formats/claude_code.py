@@ -106,7 +106,8 @@ def _of_session(records: Iterable[Record]) -> Iterator[Record]:
             yield record
 
 
-def _read(records: list[Record]) -> Iterator[Item]:
+def _threads(records: list[Record]) -> Iterator[Record]:
+    """Each thread, with the sub-agents of all."""
     threads: dict[tuple[str, str], _Thread] = {}
     done: list[_Thread] = []
     roots: dict[str, str] = {}  # the first line of a sub-agent without an id, by each of its lines
@@ -136,11 +137,7 @@ def _read(records: list[Record]) -> Iterator[Item]:
         thread.add(entry, message)
     every = sorted([*done, *threads.values()], key=lambda each: each.first.line)
     inner = _started(every)
-    for thread in every:
-        try:
-            yield from _conversation(thread, inner)
-        except UnusableError as error:
-            yield thread.first.problem(str(error))
+    return (replace(thread.first, value=(thread, inner)) for thread in every)
 
 
 def _started(threads: list[_Thread]) -> dict[str, tuple[str, _Thread]]:
@@ -210,7 +207,8 @@ def _without_notices(block: dict[str, Any]) -> dict[str, Any] | None:
     return None if not text or text.startswith(_NOTICES) else {**block, "text": text}
 
 
-def _conversation(thread: _Thread, inner: Mapping[str, tuple[str, _Thread]]) -> Iterator[Conversation]:
+def _read(place: Record) -> Iterator[Item]:
+    thread, inner = place.value
     messages = thread.messages
     if not any(message["role"] == "assistant" for message in messages):
         return
@@ -269,6 +267,6 @@ FORMAT = Format(
     calls="of each reply; compacted and rewound parts apart",
     example="session.jsonl",
     holds=_holds,
-    read=EachFile(_read),
+    read=EachFile(_read, _threads),
     over=("openai", "tools"),
 )

@@ -7,6 +7,7 @@ is a conversation of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...record.call_like import may_be_call, unknown_calls
@@ -39,12 +40,12 @@ def _holds(value: Any) -> bool:
     return is_line or (line.get("type") == "thread.started" and "thread_id" in line)
 
 
-def _read(records: list[Record]) -> Iterator[Item]:
+def _parts(records: list[Record]) -> Iterator[Record]:
+    """The items of each part between compactions, with the id and the model of the session."""
+    if as_mapping(records[0].value).get("type") == "thread.started":
+        raise UnusableError(_NO_PROMPT)
     id, model = "", NO_NAME
     parts: list[tuple[Record, list[Any]]] = []
-    if as_mapping(records[0].value).get("type") == "thread.started":
-        yield records[0].problem(_NO_PROMPT)
-        return
     for record in records:
         line = as_mapping(record.value)
         kind, payload = line.get("type"), as_mapping(line.get("payload"))
@@ -60,17 +61,17 @@ def _read(records: list[Record]) -> Iterator[Item]:
             if item and _is_of_conversation(item):
                 parts = parts or [(record, [])]
                 parts[-1][1].append(item)
-    for first, held in parts:
-        kept = [item for item in held if _is_of_conversation(as_mapping(item))]
-        try:
-            known = chat_messages([item for item in kept if not _is_unknown(item)])
-            items = [item for item in kept if not _is_unknown(item) or unknown_calls(item, known)]
-            messages = with_statuses(chat_messages(items), CODEX)
-        except UnusableError as error:
-            yield first.problem(str(error))
-            continue
-        if any(message["role"] == "assistant" for message in messages):
-            yield Conversation(first.problem(), messages, id=id, model=model)
+    return (replace(first, value=(held, id, model)) for first, held in parts)
+
+
+def _read(part: Record) -> Iterator[Item]:
+    held, id, model = part.value
+    kept = [item for item in held if _is_of_conversation(as_mapping(item))]
+    known = chat_messages([item for item in kept if not _is_unknown(item)])
+    items = [item for item in kept if not _is_unknown(item) or unknown_calls(item, known)]
+    messages = with_statuses(chat_messages(items), CODEX)
+    if any(message["role"] == "assistant" for message in messages):
+        yield Conversation(part.problem(), messages, id=id, model=model)
 
 
 def _unknown(line: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -101,5 +102,5 @@ FORMAT = Format(
     calls="of each reply; compacted parts apart",
     example="rollout.jsonl",
     holds=_holds,
-    read=EachFile(_read),
+    read=EachFile(_read, _parts),
 )

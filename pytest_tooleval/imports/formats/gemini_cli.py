@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...engine.protocols.builder import as_content
+from ...record.transcript import text_of
 from ...record.untrusted import as_mapping, as_text, objects_in
-from ...text import json_text
 from ..chats import conversation_reader
-from ..conversation import called
+from ..conversation import called, reply
 from ..format import Format
 from ..records import objects_of
 
@@ -22,7 +23,7 @@ def _holds(value: Any) -> bool:
 
 
 def _messages(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    kind, content = as_text(message.get("type")), _text(message.get("content"))
+    kind, content = as_text(message.get("type")), text_of(message)
     if kind in _BESIDE:
         return
     if kind != "gemini":
@@ -32,8 +33,7 @@ def _messages(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     made = [called(each.get("id"), each.get("name"), each.get("args")) for each in calls]
     known = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
     others = {key: value for key, value in message.items() if key not in known}
-    text = content or (None if made else "")
-    yield {**others, "role": "assistant", "content": text, "tool_calls": made or None}
+    yield reply(content, made, **others)
     for call in calls:
         if call.get("result") is not None or call.get("status") in _STATUSES:
             status = _STATUSES.get(as_text(call.get("status")))
@@ -44,13 +44,7 @@ def _messages(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _result(call: Mapping[str, Any]) -> str:
     answers = [as_mapping(each.get("functionResponse")) for each in objects_in(call.get("result"))]
     found = [as_mapping(each.get("response")) for each in answers]
-    return "\n".join(as_text(each.get("output")) or json_text(each) for each in found)
-
-
-def _text(content: Any) -> Any:
-    if not isinstance(content, list):
-        return content
-    return "\n".join(as_text(part.get("text")) for part in objects_in(content))
+    return "\n".join(as_text(each.get("output")) or str(as_content(each)) for each in found)
 
 
 def _convert(value: Any) -> Any:

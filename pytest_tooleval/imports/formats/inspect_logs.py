@@ -27,31 +27,28 @@ def _holds(value: Any) -> bool:
     return isinstance(found.get("samples"), list) and "task" in as_mapping(found.get("eval"))
 
 
-def _read(record: Record) -> Iterator[Item]:
+def _samples(record: Record) -> Iterator[Record]:
     if not _holds(record.value):
         raise UnusableError("expected a log of Inspect with samples")
     model = as_mapping(record.value["eval"]).get("model")
     for number, sample in enumerate(objects_of(record.value["samples"], "samples")):
-        place = record.inside(sample, f"samples[{number}]")
-        try:
-            for run in conversations(place, _conversation(sample, model)):
-                error = as_text(as_mapping(sample.get("error")).get("message"))
-                yield run._replace(id=str(sample.get("id", "")), error=error)
-        except UnusableError as error_:
-            yield place.problem(str(error_))
+        yield record.inside({**sample, "model": model}, f"samples[{number}]")
 
 
-def _conversation(sample: Mapping[str, Any], model: Any) -> dict[str, Any]:
+def _read(place: Record) -> Iterator[Item]:
+    sample = place.value
     attached = as_mapping(sample.get("attachments"))
     events = objects_in(sample.get("events"))
     asked = next((each for each in events if each.get("event") == "model"), {})
     messages = objects_of(_resolved(sample.get("messages"), attached), "messages")
-    made: dict[str, Any] = {"model": model, "messages": [*map(_message, messages)]}
+    made: dict[str, Any] = {"model": sample["model"], "messages": [*map(_message, messages)]}
     if isinstance(asked.get("tools"), list):
         made["tools"] = _resolved(asked["tools"], attached)
         choice = asked.get("tool_choice")
         made["tool_choice"] = choice if isinstance(choice, dict) else as_text(choice)
-    return made
+    error = as_text(as_mapping(sample.get("error")).get("message"))
+    for run in conversations(place, made):
+        yield run._replace(id=str(sample.get("id", "")), error=error)
 
 
 def _resolved(value: Any, attached: Mapping[str, Any]) -> Any:
@@ -109,5 +106,5 @@ FORMAT = Format(
     calls="of each answer",
     example="logs/",
     holds=_holds,
-    read=EachRecord(_read),
+    read=EachRecord(_read, _samples),
 )

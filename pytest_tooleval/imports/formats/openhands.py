@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...explain import describe, show
@@ -24,18 +25,18 @@ def _is_event(value: Any) -> bool:
     )
 
 
-def _read(records: list[Record]) -> Iterator[Item]:
-    runs = [(each, as_list(as_mapping(each.value).get("history"))) for each in records]
+def _runs(records: list[Record]) -> list[Record]:
+    """The events of the file, or those of each record."""
     if any(_is_event(each.value) for each in records):
-        runs = [(records[0], [each.value for each in records])]
-    for place, events in runs:
-        try:
-            system = next((each for each in objects_in(events) if each.get("action") == "system"), {})
-            tools = as_mapping(system.get("args")).get("tools")
-            known = {"tools": tools} if isinstance(tools, list) else {}
-            yield from conversations(place, {**known, "messages": [*_messages(events)]})
-        except UnusableError as error:
-            yield place.problem(str(error))
+        return [replace(records[0], value=[each.value for each in records])]
+    return [replace(each, value=as_list(as_mapping(each.value).get("history"))) for each in records]
+
+
+def _read(place: Record) -> Iterator[Item]:
+    system = next((each for each in objects_in(place.value) if each.get("action") == "system"), {})
+    tools = as_mapping(system.get("args")).get("tools")
+    known = {"tools": tools} if isinstance(tools, list) else {}
+    yield from conversations(place, {**known, "messages": [*_messages(place.value)]})
 
 
 def _messages(events: Sequence[Any]) -> Iterator[Any]:
@@ -82,5 +83,5 @@ FORMAT = Format(
     holds=lambda value: (
         _is_event(value) or any(map(_is_event, as_list(as_mapping(value).get("history"))))
     ),
-    read=EachFile(_read),
+    read=EachFile(_read, _runs),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...explain import show
 from ...record.calls import is_number
@@ -46,7 +46,16 @@ def _holds(value: Any) -> bool:
     return isinstance(found.get("tests"), (list, str)) and ("prompts" in found or "providers" in found)
 
 
-def _read(record: Record) -> Iterator[Item]:
+class _Test(NamedTuple):
+    """A test, and what the config gives it."""
+
+    test: Any
+    default: Mapping[str, Any]
+    prompts: Sequence[tuple[str, Prompt]]
+    tools: list[Any] | None
+
+
+def _tests(record: Record) -> Iterator[Record]:
     if not _holds(record.value):
         raise UnusableError("expected a config with prompts, providers and tests")
     config, folder = record.value, record.path.parent
@@ -58,19 +67,19 @@ def _read(record: Record) -> Iterator[Item]:
     default = as_mapping(_loaded(folder, config.get("defaultTest")))
     tests = [test for each in _listed(config["tests"]) for test in _listed(_loaded(folder, each))]
     for number, test in enumerate(tests):
-        place = record.inside(test, f"tests[{number}]")
-        about = {**default, **as_mapping(test)}
-        given = {**as_mapping(default.get("vars")), **as_mapping(about.get("vars"))}
-        asserts = [*objects_in(default.get("assert")), *objects_in(as_mapping(test).get("assert"))]
-        try:
-            if not isinstance(test, dict):
-                raise UnusableError(f"expected a test or {_FILE}..., got {show(test)}")
-            calls, is_ordered, more = _expectation(asserts, about, given)
-            for prompt in _chosen(prompts, test.get("prompts")):
-                messages = _messages(prompt, given)
-                yield Expected(place.problem(), messages, calls, tools, is_ordered, more)
-        except UnusableError as error:
-            yield place.problem(str(error))
+        yield record.inside(_Test(test, default, prompts, tools), f"tests[{number}]")
+
+
+def _read(place: Record) -> Iterator[Item]:
+    test, default, prompts, tools = place.value
+    if not isinstance(test, dict):
+        raise UnusableError(f"expected a test or {_FILE}..., got {show(test)}")
+    about = {**default, **test}
+    given = {**as_mapping(default.get("vars")), **as_mapping(about.get("vars"))}
+    asserts = [*objects_in(default.get("assert")), *objects_in(test.get("assert"))]
+    calls, is_ordered, more = _expectation(asserts, about, given)
+    for prompt in _chosen(prompts, test.get("prompts")):
+        yield Expected(place.problem(), _messages(prompt, given), calls, tools, is_ordered, more)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -228,5 +237,5 @@ FORMAT = Format(
     expectations="tools, arguments, forbidden tools, limits; the rest in `$comment`",
     example="promptfooconfig.yaml",
     holds=_holds,
-    read=EachRecord(_read),
+    read=EachRecord(_read, _tests),
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversations
 from ..conversation import Item
-from ..format import Format
+from ..format import EachRecord, Format
 from ..records import Record, UnusableError, decoded
 from .promptfoo import tools_of
 
@@ -19,31 +18,28 @@ def _rows(value: Any) -> list[dict[str, Any]]:
     return [row for row in objects_in(inner.get("results")) if "prompt" in row and "vars" in row]
 
 
-def _read_file(record: Record) -> Iterator[Item]:
+def _parts(record: Record) -> Iterator[Record]:
+    config = as_mapping(as_mapping(record.value).get("config"))
     for number, row in enumerate(_rows(record.value)):
-        place = record.inside(row, f"results.results[{number}]")
-        try:
-            if row.get("error") and not as_mapping(row.get("response")).get("output"):
-                raise UnusableError("the answer is an error from the provider")
-            config = as_mapping(record.value.get("config"))
-            yield from conversations(place, _converted(row, config, record.path.parent))
-        except UnusableError as error:
-            yield place.problem(str(error))
+        yield record.inside({**row, "config": config}, f"results.results[{number}]")
 
 
-def _converted(row: Mapping[str, Any], config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _read(place: Record) -> Iterator[Item]:
     """A row as a request and its answer, whose output is a text, calls, or what the provider gave."""
+    row = place.value
+    output = decoded(as_mapping(row.get("response")).get("output"))
+    if row.get("error") and not output:
+        raise UnusableError("the answer is an error from the provider")
     raw = decoded(as_mapping(row["prompt"]).get("raw"))
     messages = raw if isinstance(raw, list) else [{"role": "user", "content": as_text(raw)}]
-    output = decoded(as_mapping(row.get("response")).get("output"))
     calls = objects_in(output)
     if calls and len(calls) == len(as_list(output)) and all("function" in each for each in calls):
         output = {"role": "assistant", "content": None, "tool_calls": calls}
     elif calls and all("type" in each and "role" not in each for each in calls):
         output = {"role": "assistant", "content": calls}  # Anthropic's blocks
-    tools = tools_of(folder, config)
-    made = {"messages": messages, "response": output}
-    return {**made, **({} if tools is None else {"tools": tools})}
+    tools = tools_of(place.path.parent, row["config"])
+    known = {} if tools is None else {"tools": tools}
+    yield from conversations(place, {"messages": messages, "response": output, **known})
 
 
 FORMAT = Format(
@@ -53,8 +49,6 @@ FORMAT = Format(
     calls="of each output",
     example="results.json",
     holds=lambda value: bool(_rows(value)),
-    read=lambda sources: (
-        item for source in sources for record in source.records for item in _read_file(record)
-    ),
+    read=EachRecord(_read, _parts),
     over=("tools",),
 )

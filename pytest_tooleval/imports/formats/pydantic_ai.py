@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...engine.protocols.builder import as_content
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ...text import json_text
 from ..chats import conversation_reader
 from ..conversation import called
 from ..format import Format
@@ -38,7 +38,7 @@ def _messages(message: Any) -> Iterator[Any]:
         elif kind == "tool-return" or (kind == "retry-prompt" and part.get("tool_name")):
             yield _answer(part, kind)
         elif kind == "retry-prompt":
-            yield {"role": "user", "content": _text(part.get("content"))}
+            yield {"role": "user", "content": as_content(part.get("content"))}
         elif kind == "text":
             reply["content"].append({"type": "text", "text": as_text(part.get("content"))})
         elif kind == "tool-call":
@@ -47,21 +47,15 @@ def _messages(message: Any) -> Iterator[Any]:
         elif kind not in _SILENT:
             reply["content"].append({"type": kind, **as_mapping(part)})
     if found.get("kind") == "response" or reply["content"] or reply["tool_calls"]:
-        content = reply["content"] or None
-        made = {"role": "assistant", "content": content, "tool_calls": reply["tool_calls"] or None}
-        yield {**made, "finish_reason": reason or None}
+        yield {**reply, "content": reply["content"] or None, "finish_reason": reason or None}
 
 
 def _answer(part: Mapping[str, Any], kind: str) -> Message:
-    content, outcome = _text(part.get("content")), as_text(part.get("outcome"))
+    content, outcome = as_content(part.get("content")), as_text(part.get("outcome"))
     made = {"role": "tool", "tool_call_id": part.get("tool_call_id"), "content": content}
     if kind == "retry-prompt" or outcome == "failed":
         made["is_error"] = True
     return {**made, **({"outcome": outcome} if outcome else {})}
-
-
-def _text(content: Any) -> str:
-    return content if isinstance(content, str) else json_text(content)
 
 
 def _content(content: Any) -> Any:

@@ -989,3 +989,29 @@ def test_events_of_openhands_without_their_reply_are_refused(
     file.write_text(json.dumps([*events, {"source": "agent", **event}]), "utf-8")
     with pytest.raises(SuiteError, match=why):
         found_in([file], None, has_tools=False)
+
+
+LONG = {"cities": [f"City {n}" for n in range(40)]}
+
+
+def _with_long_answers(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_long_answers(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _with_long_answers(each) for key, each in value.items()}
+    given = "content" if made.get("part_kind") == "tool-return" else ""
+    named = {key: LONG for key in (given, "tool_result") if key in made}
+    return {**made, **named, **({"response": LONG} if isinstance(made.get("response"), dict) else {})}
+
+
+@pytest.mark.parametrize("name", ["pydantic_ai.json", "azure_evals.jsonl", "gemini_cli.json"])
+def test_an_answer_of_a_tool_is_kept_whole(name: str, tmp_path: Path) -> None:
+    text = (DATA / name).read_text("utf-8")
+    parts = text.splitlines() if name.endswith("l") else [text]
+    file = tmp_path / name
+    file.write_text(
+        "\n".join(json.dumps(_with_long_answers(json.loads(each))) for each in parts), "utf-8"
+    )
+    answers = [each["content"] for run in read_transcripts([file]) for each in run.messages]
+    assert json.dumps(LONG) in answers
