@@ -15,7 +15,7 @@ from ..project.root import Project
 from ..record.events import RowDone, RunEnded, RunStarted
 from ..record.identity import Identity
 from ..record.results import CaseRow
-from ..reports.planning import estimate_lines
+from ..reports.estimate import estimate_lines
 from ..run.nodeids import CaseId
 from ..text import counted, printable
 

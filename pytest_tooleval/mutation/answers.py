@@ -27,7 +27,7 @@ from ..scoring.turns import to_judge
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN
-from ..suite.patterns import with_fitting
+from ..suite.name_patterns import with_fitting
 from ..suite.policies import SAME, OtherCall, replaced
 from ..suite.resolved import accepts, find_tool, is_expected
 from ..suite.tools import Tool

@@ -8,7 +8,7 @@ import pytest
 
 from ..engine.estimate import estimate
 from ..record.events import Estimated
-from ..reports.planning import estimate_lines
+from ..reports.estimate import estimate_lines
 from ..run.eval_run import EvalRun
 from ..text import counted
 from .items import CaseItem, is_skipped

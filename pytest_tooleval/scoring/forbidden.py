@@ -17,7 +17,7 @@ from ..record.names import same_tool, undecorated
 from ..record.untrusted import as_mapping, values_in
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
-from ..suite.patterns import with_fitting
+from ..suite.name_patterns import with_fitting
 from ..suite.policies import Policy
 from ..suite.resolved import accepts, find_tool, is_among, known_tools
 from ..text import json_text

@@ -15,8 +15,8 @@ from .case import AsWritten, PromptMessage, ResolvedCase, ResolvedTurn, TestCase
 from .expectations import ANY_TOOL, Expectations, ExpectedCall
 from .fingerprints import content_of_case
 from .model import Suite, world_of
+from .name_patterns import with_fitting
 from .overrides import ChoiceWord, Overrides
-from .patterns import with_fitting
 from .tools import Choice, Tool
 
 _DEFAULTS = {row.name: row.default for row in ROWS if row.default is not None}

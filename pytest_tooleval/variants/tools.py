@@ -11,7 +11,7 @@ from ..record.names import meant, qualified
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import AnyOfCalls, ExpectedCall
 from ..suite.model import Suite
-from ..suite.patterns import is_pattern, with_fitting
+from ..suite.name_patterns import is_pattern, with_fitting
 from ..suite.policies import FROM, Policy, replaced
 from ..suite.tools import AllowedTools, Choice, OneTool, Tool
 from .variant import Condition

@@ -77,7 +77,7 @@ def by_text(cases: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _of_case(suite: Suite, case: TestCase, earlier: Suite, before: TestCase) -> Iterator[str]:
-    from ..suite.patterns import fits
+    from ..suite.name_patterns import fits
     from ..suite.resolved import resolve
 
     for word in ("skip", "xfail"):

@@ -205,7 +205,7 @@ def _least(decides: Callable[[int], bool]) -> int | None:
     return high
 
 
-def power_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:
+def reach_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:
     """Yield a line for each gate over planned cases, whose `scored` is their number of trials.
 
     Models with the same cases share a line. The lines assume that every case is answered and has the
@@ -216,13 +216,13 @@ def power_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: flo
         for (model, name, _), group in groups_of(gate, cases).items() if gate.needed else ():
             where = "" if gate.scope is MODEL else f" of {gate.scope.name} {name}"
             texts = found.setdefault(f"gate {gate.metric}{where} {given_text(gate.needed)}", {})
-            texts.setdefault(_power(gate, group, confidence), []).append(model)
+            texts.setdefault(_reach_text(gate, group, confidence), []).append(model)
         for title, texts in found.items():
             for text, models in texts.items():
                 yield f"{title}, {text}" + (f" ({', '.join(models)})" if len(texts) > 1 else "")
 
 
-def _power(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
+def _reach_text(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
     clusters = clusters_of(cases)
     weights = [each for each in summed([case.weight for case in cases], clusters) if each]
     trials = sorted({case.scored for case in cases})

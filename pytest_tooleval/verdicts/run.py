@@ -130,14 +130,14 @@ def judge_gates(
 
 
 def foresee(cases: Sequence[CaseRow], judging: Judging) -> list[str]:
-    """A line for each gate on what it can decide with these planned cases; see `power_lines`."""
+    """A line for each gate on what it can decide with these planned cases; see `reach_lines`."""
     confidence = judging.gates.confidence
     if confidence is None:
         return []
-    from .planning import power_lines
+    from .planning import reach_lines
 
     rules = [rule for rule in judging.gates.fail_under if rule.needed < 1]
-    return list(power_lines(cases, rules, confidence))
+    return list(reach_lines(cases, rules, confidence))
 
 
 def _compared(

@@ -17,7 +17,7 @@ from ..project.child import GRACE_S, Child, EventLine
 from ..record.encoding import to_json
 from ..record.events import Collected, CollectionProblem, RowDone, RunEnded, RunStarted
 from ..record.run import Run
-from ..reports.planning import estimate_lines
+from ..reports.estimate import estimate_lines
 from ..settings.options import FORM
 from .bodies import NewRun
 from .events import EventLog

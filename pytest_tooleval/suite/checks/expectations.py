@@ -12,7 +12,7 @@ from ...record.names import same_tool
 from ..case import TestCase
 from ..expectations import ANY_TOOL, ExpectedCall
 from ..fields import expected_at, wrong_value
-from ..patterns import with_fitting
+from ..name_patterns import with_fitting
 from ..tools import Choice, forces_call
 from ..types import STOPS
 from .scope import Scope, ScopeTools

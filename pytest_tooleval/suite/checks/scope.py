@@ -12,7 +12,7 @@ from ...record.names import OfferedNames
 from ..case import TestCase, Turn
 from ..expectations import ANY_TOOL
 from ..model import Suite
-from ..patterns import is_pattern, with_fitting
+from ..name_patterns import is_pattern, with_fitting
 from ..tools import ProviderTools, Tool
 
 

@@ -28,7 +28,7 @@ from pytest_tooleval.record.events import (
 )
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.reports.planning import estimate_lines
+from pytest_tooleval.reports.estimate import estimate_lines
 
 from .project import Project, case, raising, right, wrong
 

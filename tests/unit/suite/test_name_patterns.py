@@ -11,7 +11,7 @@ import pytest
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.load import parse_suite
-from pytest_tooleval.suite.patterns import fits
+from pytest_tooleval.suite.name_patterns import fits
 from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.variants.tools import rename
 from pytest_tooleval.variants.variant import Condition
