@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from ..errors import CannotCompare, ModelError
-from ..record.images import without_images
+from ..record.images import in_words
 from ..record.transcript import SYSTEM_ROLES, Judged, Message, Reply, Transcript, text_of
 from ..scoring.turns import to_judge
 from ..suite.case import ResolvedCase
@@ -120,9 +120,7 @@ def _lines(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]
 
 
 def _message(turn: int, message: Message) -> dict[str, Any]:
-    role = str(message.get("role"))
-    text = without_images(message.get("content")) if role == "tool" else text_of(message)
-    return {"turn": turn, "role": role, "text": text}
+    return {"turn": turn, "role": str(message.get("role")), "text": text_of(in_words(message))}
 
 
 def _escaped(line: dict[str, Any]) -> str:

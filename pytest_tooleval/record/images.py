@@ -74,6 +74,13 @@ def without_images(content: object) -> str:
     return "\n".join(text for text in parts if isinstance(text, str))
 
 
+def in_words(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message, with words for the images if it is a tool's answer."""
+    content = message.get("content")
+    is_shown = message.get("role") == "tool" and has_images(content)
+    return {**message, "content": without_images(content)} if is_shown else message
+
+
 def _note(part: Mapping[str, Any]) -> str:
     url = url_of(part)
     found = _DATA.fullmatch(url)

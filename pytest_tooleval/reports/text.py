@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..figures import score_text
 from ..record.calls import ToolCall
-from ..record.images import without_images
+from ..record.images import in_words
 from ..record.made_calls import MadeCall, calls_made
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
-from ..record.transcript import Message, Reply, ToolSearch, Transcript
+from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
 from ..text import MOST_SHOWN, aligned, counted, json_text, printable, shorten, shown
 
 # The file in the node id of a gate's report, as pytest needs one.
@@ -151,7 +151,7 @@ def _others_lines(transcript: Transcript) -> Iterable[str]:
 
 
 def _message_lines(message: Message) -> Iterable[str]:
-    text = without_images(message.get("content"))
+    text = text_of(in_words(message))
     yield f"  {shown(str(message.get('role', '')), 20):<9}  {shown(text, _TEXT)}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from ...errors import ModelError
-from ...record.images import has_images, without_images
+from ...record.images import in_words
 from ..exchange.chat import ChatRequest
 
 # Some take only strings, or no message of the user's after a tool's.
@@ -22,10 +22,5 @@ def images_as_text(request: ChatRequest, refusal: ModelError) -> ChatRequest | N
     """The request without images in tools' answers; None if these cannot be why it was refused."""
     if refusal.kind not in ("bad_request", "server") or not _REFUSAL.search(refusal.message):
         return None
-    plain = [
-        {**each, "content": without_images(each["content"])}
-        if each.get("role") == "tool" and has_images(each.get("content"))
-        else each
-        for each in request.messages
-    ]
+    plain = [*map(in_words, request.messages)]
     return None if plain == [*request.messages] else structs.replace(request, messages=plain)

@@ -129,22 +129,26 @@ def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **shown,
         "tools": [_name(tool) for tool in tools],
-        "tools_sha256": hashlib.sha256(_canonical_tools(tools).encode()).hexdigest()[:16],
+        "tools_sha256": _hash(_canonical_tools(tools)),
         "definitions": [*_definitions(tools)],
     }
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _with_hashes(message: Mapping[str, Any]) -> Mapping[str, Any]:
     content = message.get("content")
     if message.get("role") != "tool" or not has_images(content):
         return message
-    return {**message, "content": [*map(_hashed, content)]}
-
-
-def _hashed(part: dict[str, Any]) -> dict[str, Any]:
-    if not is_image(part):
-        return part
-    return {**part, "image_url": f"sha256:{hashlib.sha256(url_of(part).encode()).hexdigest()[:16]}"}
+    return {
+        **message,
+        "content": [
+            {**part, "image_url": f"sha256:{_hash(url_of(part))}"} if is_image(part) else part
+            for part in content
+        ],
+    }
 
 
 def definitions(asked: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ...record.calls import ToolCall
-from ...record.images import has_images, is_image, without_images
+from ...record.images import in_words, is_image
 
 _INTRODUCTION = {"type": "text", "text": "The images in the answers above, in order:"}
 _DATA = re.compile(r"data:([^;,]+)[^,]*;base64,(.*)", re.DOTALL)
@@ -34,12 +34,9 @@ def images_apart(messages: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str,
             images = []
         if message is None:
             return
-        content = message.get("content")
-        if message.get("role") == "tool" and has_images(content):
-            images += filter(is_image, content)
-            yield {**message, "content": without_images(content)}
-        else:
-            yield message
+        words = in_words(message)
+        images += filter(is_image, () if words is message else message["content"])
+        yield words
 
 
 def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:
