@@ -208,7 +208,8 @@ def options() -> str:
             text = f"{meaning[0].upper() if is_plain else meaning[0]}{meaning[1:]}{rest}."
             lines = "\n".join(facts)
             form = f"--tooleval-{option.name}{'=' * bool(value)}{value}"
-            parts.append(f"### `{form}` {{ #{option.name} }}\n\n{text}\n\n{lines}\n")
+            marks = f'{{ #{option.name} data-toc-label="--tooleval-{option.name}" }}'
+            parts.append(f"### `{form}` {marks}\n\n{text}\n\n{lines}\n")
     return "\n" + "\n".join(parts) + "\n"
 
 
