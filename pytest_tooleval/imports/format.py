@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..errors import Problem
 from .conversation import Item
 from .records import Record, UnusableError
 
@@ -45,7 +46,7 @@ class Format:
     `title` names it in messages. `holds` recognises a record of a file, and `read` reads all files of
     the format together. It is a special case of those in `over`: a file that both recognise is in it.
     `is_part` tells the files in a folder that others read, `is_of_skills` that SKILL.md is read there.
-    The texts are for the docs.
+    If it `is_strict`, a record that it does not recognise is refused. The texts are for the docs.
     """
 
     title: str
@@ -59,6 +60,22 @@ class Format:
     over: tuple[str, ...] = ()
     is_part: Callable[[Path], bool] = lambda path: False
     is_of_skills: bool = False
+    is_strict: bool = False
+
+    def items(self, sources: Sequence[Source]) -> list[Item]:
+        """What the files hold, and the problems with them."""
+        records = [each for source in sources for each in source.records]
+        others = [each for each in records if self.is_strict and not self.holds(each.value)]
+        known = (
+            replace(source, records=[each for each in source.records if each not in others])
+            for source in sources
+        )
+        found = list(self.read([source for source in known if source.records]))
+        strange = others if others or found else records[:1]
+        return [*map(self._refused, strange), *found]
+
+    def _refused(self, record: Record) -> Problem:
+        return record.problem(f"read as {self.title}: expected {self.recognised}")
 
 
 @dataclass(frozen=True)

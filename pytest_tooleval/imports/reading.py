@@ -107,7 +107,7 @@ def read_files(
         own = sources.pop(name)
         files = [(source.path, source.place) for source in own]
         is_cut = any(source.is_cut for source in own)
-        items = list(formats[name].read(own))
+        items = formats[name].items(own)
         read.append(Batch(formats[name], files, _size(own), items, is_cut, is_part))
     if problems and not read:
         raise SuiteError(each_reason_once(problems))

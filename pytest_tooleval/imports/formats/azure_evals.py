@@ -60,5 +60,6 @@ FORMAT = Format(
     example="rows.jsonl",
     holds=_holds,
     read=conversation_reader(_convert),
+    is_strict=True,
     over=("openai", "anthropic", "tools"),
 )

@@ -21,8 +21,6 @@ def _holds(value: Any) -> bool:
 
 
 def _read(record: Record) -> Iterator[Item]:
-    if not _holds(record.value):
-        raise UnusableError("no expected_tools")
     calls = []
     for each in _expected(record.value):
         tool = {"name": each} if isinstance(each, str) else as_mapping(each)
@@ -42,5 +40,6 @@ FORMAT = Format(
     example="goldens.json",
     holds=_holds,
     read=EachRecord(_read),
+    is_strict=True,
     over=("openai",),
 )

@@ -13,7 +13,7 @@ from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversations
 from ..conversation import Item, called
 from ..format import EachRecord, Format
-from ..records import Record, UnusableError, objects_of
+from ..records import Record, objects_of
 
 _MOST_BYTES = 512 << 20
 _ATTACHED = "attachment://"
@@ -28,8 +28,6 @@ def _holds(value: Any) -> bool:
 
 
 def _samples(record: Record) -> Iterator[Record]:
-    if not _holds(record.value):
-        raise UnusableError("expected a log of Inspect with samples")
     model = as_mapping(record.value["eval"]).get("model")
     for number, sample in enumerate(objects_of(record.value["samples"], "samples")):
         yield record.inside({**sample, "model": model}, f"samples[{number}]")
@@ -107,4 +105,5 @@ FORMAT = Format(
     example="logs/",
     holds=_holds,
     read=EachRecord(_read, _samples),
+    is_strict=True,
 )

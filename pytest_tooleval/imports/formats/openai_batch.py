@@ -30,8 +30,6 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     answered = {str(r.value["custom_id"]) for r in records if _is_answer(r.value)}
 
     def read(record: Record) -> Iterator[Item]:
-        if not _holds(record.value):
-            raise UnusableError("neither a request nor an answer of a batch")
         id = str(record.value["custom_id"])
         if _is_request(record.value):
             if id not in answered:
@@ -55,5 +53,6 @@ FORMAT = Format(
     example="batch_in.jsonl batch_out.jsonl",
     holds=_holds,
     read=_read,
+    is_strict=True,
     over=("openai", "anthropic"),
 )

@@ -56,8 +56,6 @@ class _Test(NamedTuple):
 
 
 def _tests(record: Record) -> Iterator[Record]:
-    if not _holds(record.value):
-        raise UnusableError("expected a config with prompts, providers and tests")
     config, folder = record.value, record.path.parent
     entries = _listed(config.get("prompts"))
     prompts = [(_label(value), each) for value in entries for each in _prompts(folder, value)]
@@ -238,4 +236,5 @@ FORMAT = Format(
     example="promptfooconfig.yaml",
     holds=_holds,
     read=EachRecord(_read, _tests),
+    is_strict=True,
 )

@@ -19,7 +19,7 @@ def _rows(value: Any) -> list[dict[str, Any]]:
 
 
 def _parts(record: Record) -> Iterator[Record]:
-    config = as_mapping(as_mapping(record.value).get("config"))
+    config = as_mapping(record.value.get("config"))
     for number, row in enumerate(_rows(record.value)):
         yield record.inside({**row, "config": config}, f"results.results[{number}]")
 
@@ -50,5 +50,6 @@ FORMAT = Format(
     example="results.json",
     holds=lambda value: bool(_rows(value)),
     read=EachRecord(_read, _parts),
+    is_strict=True,
     over=("tools",),
 )

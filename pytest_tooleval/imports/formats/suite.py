@@ -26,5 +26,6 @@ FORMAT = Format(
     example="suite.json",
     holds=_holds,
     read=EachRecord(_read),
+    is_strict=True,
     over=("openai", "tools"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 from ...record.untrusted import as_mapping, objects_in
 from ..chats import conversation_reader
 from ..format import Format
-from ..records import UnusableError, objects_of
+from ..records import objects_of
 
 _ANSWERS = ("completion", "chosen")
 
@@ -19,8 +19,6 @@ def _holds(value: Any) -> bool:
 
 
 def _convert(value: Any) -> Any:
-    if not _holds(value):
-        raise UnusableError("expected a prompt and a completion")
     prompt = objects_of(value["prompt"], "prompt")
     answer = next(value[key] for key in _ANSWERS if key in value)
     replies = (
@@ -41,5 +39,6 @@ FORMAT = Format(
     example="train.jsonl",
     holds=_holds,
     read=conversation_reader(_convert),
+    is_strict=True,
     over=("openai",),
 )

@@ -19,8 +19,6 @@ def _holds(value: Any) -> bool:
 
 def _read(record: Record) -> Iterator[Item]:
     value = record.value
-    if not _holds(value):
-        raise UnusableError("expected a query, a list of answers, and tools")
     if not isinstance(value["query"], str):
         raise UnusableError("the query is no text: a conversation may end with words of the assistant")
     calls = []
@@ -42,4 +40,5 @@ FORMAT = Format(
     example="train.jsonl",
     holds=_holds,
     read=EachRecord(_read),
+    is_strict=True,
 )

@@ -1015,3 +1015,11 @@ def test_an_answer_of_a_tool_is_kept_whole(name: str, tmp_path: Path) -> None:
     )
     answers = [each["content"] for run in read_transcripts([file]) for each in run.messages]
     assert json.dumps(LONG) in answers
+
+
+@pytest.mark.parametrize("name", all_formats())
+def test_a_file_of_another_format_is_refused_in_words(name: str) -> None:
+    for path in sorted(each for each in DATA.iterdir() if each.suffix in (".json", ".jsonl")):
+        with suppress(ToolevalError):
+            found, _ = found_in([path], name, has_tools=False)
+            assert found.suite or found.tools or found.answers, path
