@@ -30,13 +30,13 @@ def rows() -> list[tuple[str, str, str]]:
 
 
 def others() -> str:
-    return ", ".join(f"{name} {version(name)}" for name in NEIGHBOURS if name not in NOTES)
+    return ", ".join(name for name in NEIGHBOURS if name not in NOTES)
 
 
 if __name__ == "__main__":
     text = DOCS.read_text(encoding="utf-8")
     old = part(text, "neighbours")
     new = table(["plugin", "version", "what to know"], rows())
-    new += f"\nAlso tested: {others()}.\n"
+    new += f"\nAlso tested, each in its newest version: {others()}.\n"
     new += f"\nWith pytest {pytest.__version__} and pytest-xdist {version('pytest-xdist')}.\n"
     DOCS.write_text(text[: old.start(1)] + new + text[old.end(1) :], encoding="utf-8")
