@@ -8,11 +8,11 @@ from typing import Any
 
 from ...errors import Problem, SuiteError
 from ...mcp.tools import as_functions
-from ...record.untrusted import as_mapping, objects_in
+from ...record.untrusted import as_mapping
 from ..conversation import Item, ToolList
 from ..format import Format, Source
-from ..records import UnusableError
 from ..tool_dialects import holds_tools, tool_values
+from .tools import members_of
 
 # The fields of a tool whose schema was not saved.
 _WITHOUT_SCHEMA = frozenset("name title description annotations icons _meta".split())
@@ -31,15 +31,11 @@ def _lacks_schema(value: Any) -> bool:
     return found.keys() <= _WITHOUT_SCHEMA and all(isinstance(each, str) for each in texts)
 
 
-def _entries(value: Any) -> list[dict[str, Any]]:
-    return [value] if _is_tool(value) or _lacks_schema(value) else objects_in(tool_values(value))
-
-
 def _holds(value: Any) -> bool:
     if _is_tool(value) or _lacks_schema(value):
         return True
     is_list = isinstance(value, Mapping) and ("tools" in value or "jsonrpc" in value)
-    return is_list and holds_tools(value) and any(map(_is_tool, _entries(value)))
+    return is_list and holds_tools(value) and any(map(_is_tool, tool_values(value)))
 
 
 def _read(sources: Sequence[Source]) -> Iterator[Item]:
@@ -47,21 +43,15 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     entries: list[dict[str, Any]] = []
     left_out: list[Problem] = []
     without: list[str] = []
-    for source in sources:
-        for record in source.records:
-            try:
-                found = _entries(record.value)
-            except UnusableError as error:
-                left_out.append(record.problem(str(error)))
-                continue
-            for entry in found:
-                if _is_tool(entry):
-                    entries.append(entry)
-                elif _lacks_schema(entry):
-                    entries.append({**entry, "inputSchema": _ANYTHING})
-                    without.append(entry["name"])
-                else:
-                    left_out.append(record.problem("a tool without name or inputSchema"))
+    for member in members_of(sources, left_out):
+        entry = member.value
+        if _lacks_schema(entry):
+            entries.append({**entry, "inputSchema": _ANYTHING})
+            without.append(entry["name"])
+        elif _is_tool(entry):
+            entries.append(entry)
+        else:
+            left_out.append(member.problem("a tool without name or inputSchema"))
     at = sources[0].records[0].problem()
     functions = as_functions(entries)
     left_out += [replace(at, message=line) for line in functions.left_out]

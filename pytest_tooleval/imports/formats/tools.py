@@ -27,25 +27,17 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     tools: list[dict[str, Any]] = []
     left_out: list[Problem] = []
     problems: list[Problem] = []
-    for source in sources:
-        for record in source.records:
-            try:
-                members = _members(record)
-            except UnusableError as error:
-                problems.append(record.problem(str(error)))
-                continue
-            for member in members:
-                try:
-                    tool = tool_definition(member.value)
-                except UnusableError as error:
-                    is_foreign = isinstance(member.value, dict) and not looks_like_a_tool(member.value)
-                    (left_out if is_foreign else problems).append(member.problem(str(error)))
-                    continue
-                reason = tools_problem([tool])
-                if reason is not None:
-                    reason = reason.removeprefix("tools[0].")
-                    problems.append(member.problem(reason))
-                tools.append(tool)
+    for member in members_of(sources, problems):
+        try:
+            tool = tool_definition(member.value)
+        except UnusableError as error:
+            is_foreign = isinstance(member.value, dict) and not looks_like_a_tool(member.value)
+            (left_out if is_foreign else problems).append(member.problem(str(error)))
+            continue
+        reason = tools_problem([tool])
+        if reason is not None:
+            problems.append(member.problem(reason.removeprefix("tools[0].")))
+        tools.append(tool)
     if problems or not tools:
         # A suite without one of the tools would test something else.
         raise SuiteError(problems or left_out)
@@ -56,12 +48,18 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
         raise SuiteError([replace(at, message=str(error))]) from None
 
 
-def _members(record: Record) -> list[Record]:
-    """The tools in a record, which is one or has a list of them."""
-    if looks_like_a_tool(record.value) or not holds_tools(record.value):
-        return [record]
-    values = tool_values(record.value)
-    return [record.inside(value, f"tools[{n}]") for n, value in enumerate(values)]
+def members_of(sources: Sequence[Source], problems: list[Problem]) -> Iterator[Record]:
+    """The tools in the records, which are one or have a list of them; other problems are added."""
+    for record in (each for source in sources for each in source.records):
+        if looks_like_a_tool(record.value) or not holds_tools(record.value):
+            yield record
+            continue
+        try:
+            values = tool_values(record.value)
+        except UnusableError as error:
+            problems.append(record.problem(str(error)))
+        else:
+            yield from (record.inside(value, f"tools[{n}]") for n, value in enumerate(values))
 
 
 FORMAT = Format(
