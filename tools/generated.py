@@ -215,7 +215,8 @@ def options() -> str:
 
 def presets() -> str:
     rows = [
-        (f"`{name}`", each.meaning, f"`{options_text(each.sets)}`") for name, each in PRESETS.items()
+        (f"`{name}`", each.meaning, " ".join(f"`{one}`" for one in options_text(each.sets).split()))
+        for name, each in PRESETS.items()
     ]
     return table(("`--tooleval-preset=`", "means", "sets"), rows)
 

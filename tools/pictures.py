@@ -188,8 +188,6 @@ def _shop(folder: Path, track: str, refund: str) -> None:
 
 def comment(folder: Path) -> None:
     """The comments on four pull requests: the first one, two without a baseline, one with."""
-    import markdown  # type: ignore[import-untyped]
-
     who = "git -c user.name=me -c user.email=me@example.org"
     (folder / ".gitignore").write_text("*.json\n!shop.tooleval.json\n.tooleval\n*.html\n")
     run(f"git init -q -b main && git add . && {who} commit -qm main", folder)
@@ -217,13 +215,20 @@ def comment(folder: Path) -> None:
     tell("compared", "When it arrives.", spoilt, "--tooleval-baseline=baseline.json", *loose)
 
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
-        page.set_viewport_size({"width": 800, "height": 400})
-        for name, text in texts.items():
-            made = markdown.markdown(text, extensions=["sane_lists", "tables"])
-            page.set_content(COMMENT.replace("TEXT", made))
-            page.locator("div").screenshot(path=ASSETS / f"comment-{name}-{scheme}.png")
+        shoot_comments(page, texts, scheme)
 
-    screenshots(shoot)
+    screenshots(shoot, scale=2)
+
+
+def shoot_comments(page, texts: dict[str, str], scheme: str) -> None:  # type: ignore[no-untyped-def]
+    """As wide as a phone shows them."""
+    import markdown  # type: ignore[import-untyped]
+
+    page.set_viewport_size({"width": 512, "height": 400})
+    for name, text in texts.items():
+        made = markdown.markdown(text, extensions=["sane_lists", "tables"])
+        page.set_content(COMMENT.replace("TEXT", made))
+        page.locator("div").screenshot(path=ASSETS / f"comment-{name}-{scheme}.png")
 
 
 STORY = "docs/guides/story.md"
@@ -231,8 +236,6 @@ STORY = "docs/guides/story.md"
 
 def story(folder: Path) -> None:
     """The comment on the pull request of the story: whole, and on four of its cases for the README."""
-    import markdown
-
     cwd = project(folder).parent
     who = "git -c user.name=me -c user.email=me@example.org"
     (cwd / ".gitignore").write_text(".tooleval\n*.json\n!*.tooleval.json\n")
@@ -259,11 +262,7 @@ def story(folder: Path) -> None:
         texts[name] = run(f"{given} tooleval ci comment --link=https://example.org/report", cwd)
 
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
-        page.set_viewport_size({"width": 512, "height": 400})
-        for name, text in texts.items():
-            made = markdown.markdown(text, extensions=["sane_lists", "tables"])
-            page.set_content(COMMENT.replace("TEXT", made))
-            page.locator("div").screenshot(path=ASSETS / f"comment-{name}-{scheme}.png")
+        shoot_comments(page, texts, scheme)
 
     screenshots(shoot, scale=2)
 
