@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from ..agents.kinds import Kind, kind_of
+from ..engine.clients.agents_loop import agents_clock
 from ..engine.clients.callable_client import check_callable
-from ..engine.clients.shares import agents_clock
 from ..engine.models.modules import parsed
 from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ModelError, error_text

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...errors import ModelError
 from ...keys import PublicTexts
 from ...record.run import Role
 from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette
-from ..exchange.chat import RESPONSE_FORMAT
+from ..exchange.chat import RESPONSE_FORMAT, ChatRequest
 from ..exchange.reply import Read
-from ..models.spec import SAMPLING, ModelSpec
+from ..models.spec import LEXICAL, SAMPLING, ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +71,22 @@ def set_by(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, str]:
     """The parameters that the user has set, and where. All others are defaults."""
     placed = dict.fromkeys([*spec.sampling, *spec.extra], spec.place)
     return placed if case is None else {**placed, **case.set_by}
+
+
+def require_form(request: ChatRequest, spec: ModelSpec, placed: Mapping[str, str]) -> None:
+    """Raise ModelError if the model is known to drop the request's `response_format`."""
+    if RESPONSE_FORMAT not in request.sampling:
+        return
+    if spec.model == LEXICAL:
+        why = f"{LEXICAL} writes none"
+    elif spec.url:
+        why = f"an agent with a url gets only what its request in {spec.place} holds"
+    elif RESPONSE_FORMAT in spec.omit:
+        why = f"it is under omit in {spec.place}"
+    else:
+        return
+    place = placed.get(RESPONSE_FORMAT, "the case")
+    raise ModelError(
+        f"{RESPONSE_FORMAT} is set by {place}, and would not be sent: {why}; remove one of the two",
+        kind="bad_request",
+    )

@@ -3,16 +3,20 @@
 Only a refusal causes a fallback, which then applies to the model for the rest of the run. Parameters
 that the user has set never change, and their refusal is an error. There are three exceptions:
 `max_tokens` is sent under its new name, `auto` replaces the words `required` and `none` of
-`tool_choice`, and callables without a parameter `reasoning_effort` are called without it.
+`tool_choice`, and callables without a parameter `reasoning_effort` are called without it. Words replace
+the images in tools' answers.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Set
 
 from msgspec import structs
 
+from ...errors import ModelError
+from ...record.images import in_words
 from ..clients.refused_parameter import MAX_COMPLETION_TOKENS
 from ..exchange.chat import ChatRequest, sent_parameters
 from ..exchange.errors import ParameterRefused
@@ -22,6 +26,10 @@ from ..models.spec import ModelSpec
 
 # Replacements for refused parameters. Parameters without one are left out.
 _INSTEAD: Mapping[str, str | None] = {"tool_choice": "auto", "max_tokens": MAX_COMPLETION_TOKENS}
+_IMAGES = "images"
+_WORDS = "texts such as [image: image/png, 12 kB], because this model takes none from tools"
+# Some models take only strings, or no message of the user's after a tool's.
+_REFUSES_IMAGES = re.compile(r"image|vision|multi-?modal|\bstring\b|\broles?\b", re.IGNORECASE)
 
 
 class Fallbacks:
@@ -46,7 +54,11 @@ class Fallbacks:
             for name, value in sent.items()
             if _key(name, value) in refused and _may_change(name, value, set_by)
         }
-        return (_replaced(request, instead) if instead else request), instead
+        if instead:
+            request = _replaced(request, instead)
+        if _IMAGES in refused and (plain := _in_words(request)) is not None:
+            return plain, {**instead, _IMAGES: _WORDS}
+        return request, instead
 
     def learn(self, refusal: ParameterRefused, set_by: Mapping[str, str], tried: set[str]) -> None:
         """Add a refusal to `tried`. Raises if there is no fallback."""
@@ -56,6 +68,13 @@ class Fallbacks:
         if key in tried:  # also refused without it, so that was not the reason
             raise refusal
         tried.add(key)
+
+    def learn_images(self, request: ChatRequest, refusal: ModelError, tried: set[str]) -> None:
+        """Add images in tools' answers to `tried`. Raises if they cannot be why it was refused."""
+        may_be = refusal.kind in ("bad_request", "server") and _REFUSES_IMAGES.search(refusal.message)
+        if not may_be or _in_words(request) is None:
+            raise refusal
+        tried.add(_IMAGES)
 
     def confirm(self, tried: Set[str]) -> None:
         """Keep these refusals for later requests, because the fallbacks led to an answer."""
@@ -78,6 +97,12 @@ def _replaced(request: ChatRequest, instead: Mapping[str, str | None]) -> ChatRe
         sampling[MAX_COMPLETION_TOKENS] = request.sampling["max_tokens"]
     choice = instead.get("tool_choice") or request.tool_choice
     return structs.replace(request, sampling=sampling, tool_choice=choice)
+
+
+def _in_words(request: ChatRequest) -> ChatRequest | None:
+    """The request with words for the images in tools' answers; None if there are none."""
+    plain = [*map(in_words, request.messages)]
+    return None if plain == [*request.messages] else structs.replace(request, messages=plain)
 
 
 @functools.cache

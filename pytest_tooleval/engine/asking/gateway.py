@@ -32,10 +32,8 @@ from ..tools.features import fitted
 from ..tools.hosted import with_secrets
 from ..tools.schemas import ToolSchemas
 from .breaker import Breaker
-from .context import Context, set_by
+from .context import Context, require_form, set_by
 from .fallbacks import Fallbacks
-from .forms import require_form
-from .images import AS_TEXT, images_as_text
 
 _OTHERS_TICK_S = 0.05
 _TEXTS = "message finish_reason finish_message served_model upstream system_fingerprint answers".split()
@@ -202,10 +200,7 @@ class ModelGateway:
             except ParameterRefused as refused:
                 self._fallbacks.learn(refused, context.set_by, tried)
             except ModelError as error:
-                without = images_as_text(plain, error)
-                if without is None:
-                    raise
-                plain, hidden = without, {**hidden, **AS_TEXT}
+                self._fallbacks.learn_images(sent, error, tried)
             else:
                 self._fallbacks.confirm(tried)
                 return structs.replace(answer, fallbacks={**instead, **answer.fallbacks, **hidden})

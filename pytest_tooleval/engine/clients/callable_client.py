@@ -20,9 +20,9 @@ from ..exchange.chat import RESPONSE_FORMAT, ChatAnswer, ChatRequest
 from ..exchange.tool_answers import AnswersTools
 from ..models.keys import key_from
 from ..models.spec import ModelSpec
+from .agents_loop import BLOCKS, Agent, LoopClock, TimeShare, abandon_if_blocked, agents_clock
+from .callable_results import callable_error, read_giving_up, read_result
 from .own_loop import OwnLoop
-from .returned import callable_error, read_giving_up, read_result
-from .shares import BLOCKS, Agent, LoopClock, TimeShare, abandon_if_blocked, agents_clock
 
 
 class CallableClient:

@@ -37,7 +37,7 @@ def client_for(spec: ModelSpec) -> Callable[[ModelSpec], ChatClient]:
 
         return CallableClient
     if spec.url:
-        from .deployed import DeployedClient
+        from .deployed_agent import DeployedClient
 
         return DeployedClient
     if spec.model == LEXICAL:

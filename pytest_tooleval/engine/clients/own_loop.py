@@ -28,7 +28,7 @@ from ...suite.resolved import find_tool
 from ...text import first_few, shorten
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import AnswersTools
-from .returned import in_order
+from .callable_results import in_order
 from .transport import MOST_BYTES
 
 # The answer of `call_tool`; for `before_tool`, the refusal or None.

@@ -14,8 +14,8 @@ from builders import tool
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.clients.callable_results import read_result
 from pytest_tooleval.engine.clients.own_loop import OwnLoop
-from pytest_tooleval.engine.clients.returned import read_result
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.runner import Runner

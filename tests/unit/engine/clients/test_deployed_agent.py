@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.deployed import DeployedClient
+from pytest_tooleval.engine.clients.deployed_agent import DeployedClient
 from pytest_tooleval.engine.clients.event_streams import events
 from pytest_tooleval.engine.clients.http_client import HttpAnswer
 from pytest_tooleval.engine.clients.joined_streams import joined_chat
