@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import unittest
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from msgspec import structs
 from typing_extensions import Unpack
 
 from ..engine.models.spec import ModelSpec
-from ..errors import ConfigError, ModelError, ToolevalError
+from ..errors import ConfigError, ToolevalError
 from ..python.case import PythonCase, clean_reason
 from ..python.question import Prompt, PythonSetting, Question, Words
 from ..python.run import AgentRun, Wait
@@ -23,17 +22,17 @@ from ..python.test import Sources, Test
 from ..record.encoding import to_json
 from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..reports.junit import properties
-from ..reports.text import render_transcript
 from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
 from ..run.collected import SelectedCase, leave
 from ..scoring.registry import ScorerRegistry
-from ..secrets import harmless, secret_values
 from ..suite.resolved import planned_trials
-from ..text import counted, near, printable
+from ..text import counted, near
 from .items import CaseFailure, reason_in
 from .preconditions import no_model
 from .processes import may_ask
+from .python_reports import clean, show, told
+from .python_trials import repeated
 from .settings import config_tables
 from .verdicts import excused
 
@@ -265,7 +264,7 @@ class PythonTests:
             return (yield)
         self._require_fresh(pyfuncitem, case)
         body = pyfuncitem.obj
-        pyfuncitem.obj = _repeated(case, body)
+        pyfuncitem.obj = repeated(case, body)
         try:
             return (yield)
         finally:
@@ -309,7 +308,7 @@ class PythonTests:
         if case is not None and crash is not None and isinstance(raised, ToolevalError):
             crash.message = str(raised)  # summaries would cut it after its long type
         if case is not None and case.question is not None:
-            _clean(report)
+            clean(report)
             if call.when == "call":
                 self._attach(item, case, report, call)
         if call.when == "teardown" and (case is not None or may_ask(item)):
@@ -346,7 +345,7 @@ class PythonTests:
                 result = case.skipped(reason_in(report))
                 if result.called_forbidden and call.excinfo is not None:
                     report.outcome = "failed"  # nothing excuses it
-                    report.longrepr = _told(call.excinfo, result.reason)
+                    report.longrepr = told(call.excinfo, result.reason)
             else:
                 case.ended(raised)
                 result = case.conclude()
@@ -362,8 +361,8 @@ class PythonTests:
             result = structs.replace(result, outcome="failed", reason=clean_reason(reason_in(report)))
         if report.failed:
             if call.excinfo is not None and isinstance(raised, CaseFailure):
-                report.longrepr = _told(call.excinfo, result.reason)
-            _show(report, result)
+                report.longrepr = told(call.excinfo, result.reason)
+            show(report, result)
             result = excused(report, result, settings)
         if settings.outputs.properties:
             report.user_properties += properties(result)
@@ -377,48 +376,6 @@ def _if_it_dies(row: CaseResult) -> SelectedCase:
 
 def _file_of(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[0]
-
-
-def _told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
-    """A failure that the body did not raise, such as a broken policy: only its reason."""
-    shown: Any = excinfo.getrepr(style="value", chain=False)
-    shown.reprtraceback.reprentries[-1].lines = [f"E   {printable(reason)}"]
-    return shown
-
-
-def _clean(report: pytest.TestReport) -> None:
-    """Take keys and escape sequences out of a report's traceback, or its reason for a skip."""
-    values, shown = secret_values(), report.longrepr
-    if isinstance(shown, tuple):
-        path, line, reason = shown
-        report.longrepr = path, line, clean_reason(reason)
-    crash = getattr(shown, "reprcrash", None)
-    if crash is not None:
-        crash.message = harmless(crash.message, values)
-    for traceback, _, _ in getattr(shown, "chain", ()):
-        for entry in traceback.reprentries:
-            for part in filter(None, (entry, getattr(entry, "reprlocals", None))):
-                part.lines = [harmless(line, values) for line in part.lines]
-
-
-def _show(report: pytest.TestReport, result: CaseResult) -> None:
-    """Add what happened to the report of a failed test. As of a suite, no answer is an error."""
-    crash = getattr(report.longrepr, "reprcrash", None)
-    if crash is not None and result.reason:
-        crash.message = result.reason
-    if result.outcome == "error":
-        report.when = "setup"  # by which pytest and JUnit tell an error from a failure
-    wrong = [trial for trial in result.trials if not trial.passed]
-    if len(result.trials) > 1:
-        lines = [
-            f"trial {trial.trial + 1}: {trial.error.message if trial.error else trial.wrong}"
-            for trial in wrong
-        ]
-        report.sections.append(
-            ("trials", printable("\n".join([result.reason, *lines]), keep_newlines=True))
-        )
-    if wrong and wrong[0].transcript is not None:
-        report.sections.append(("transcript", render_transcript(wrong[0])))
 
 
 def _parameters(item: pytest.Item) -> dict[str, Any]:
@@ -456,83 +413,3 @@ def _is_own(fixture: Callable[..., Any], root: Path) -> bool:
     """True if the project defines a fixture, and no plugin."""
     file = Path(inspect.unwrap(fixture).__code__.co_filename)
     return file.is_relative_to(root) and "site-packages" not in file.parts
-
-
-def _repeated(case: PythonCase, body: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that runs a test's body once for each trial, async as the body is."""
-    if inspect.iscoroutinefunction(body):
-
-        @functools.wraps(body)
-        async def bodies(**arguments: Any) -> object:
-            __tracebackhide__ = True
-            returned = None
-            for trial in _trials(case):
-                with trial:
-                    returned = await body(**arguments)
-            return returned
-
-        return bodies
-
-    @functools.wraps(body)
-    def in_order(**arguments: Any) -> object:
-        __tracebackhide__ = True
-        returned = None
-        for trial in _trials(case):
-            with trial:
-                returned = body(**arguments)
-        return returned  # pytest warns of a test that returns what it should assert
-
-    return in_order
-
-
-def _trials(case: PythonCase) -> Iterator[AbstractContextManager[None]]:
-    """What each of the bodies runs in. At the end, the case is judged."""
-    __tracebackhide__ = True
-    raised: list[BaseException] = []
-    for number in range(case.trials):
-        case.number = number
-        yield _ending(case, raised)
-        if case.question is None:
-            return  # without a request, the test is not a case
-    _judge(case, raised)
-
-
-_PASSING_ON = (KeyboardInterrupt, GeneratorExit, pytest.exit.Exception)
-
-
-@contextmanager
-def _ending(case: PythonCase, raised: list[BaseException]) -> Iterator[None]:
-    """Note how a body ended. A failing one does not stop those after it."""
-    __tracebackhide__ = True
-    try:
-        yield
-    except (*_PASSING_ON, pytest.skip.Exception, unittest.SkipTest) as error:
-        if case.has_asked and not isinstance(error, _PASSING_ON):
-            result = case.skipped(str(error))
-            if result.called_forbidden:
-                raise CaseFailure(result.reason) from None
-        raise
-    except BaseException as error:
-        if not case.has_asked:
-            raise
-        case.ended(error)
-        raised.append(error)
-    else:
-        if case.has_asked or case.question is None:
-            case.ended(None)
-        else:
-            raise ConfigError(f"trial {case.number + 1} asked nothing, but the first one did")
-
-
-def _judge(case: PythonCase, raised: Sequence[BaseException]) -> None:
-    """Raise what makes the test fail, if its trials together do."""
-    __tracebackhide__ = True
-    result = case.conclude()
-    if result.outcome == "passed":
-        return
-    errors = [each for each in raised if isinstance(each, ModelError)]
-    others = [each for each in raised if not isinstance(each, ModelError)]
-    chosen = errors or others if result.outcome == "error" else others
-    if chosen:
-        raise chosen[0]
-    raise CaseFailure(result.reason)

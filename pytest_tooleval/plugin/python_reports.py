@@ -1,0 +1,55 @@
+"""pytest's reports of Python tests that are cases: without keys, and with what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ..python.case import clean_reason
+from ..record.results import CaseResult
+from ..reports.text import render_transcript
+from ..secrets import harmless, secret_values
+from ..text import printable
+
+
+def told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
+    """A failure that the body did not raise, such as a broken policy: only its reason."""
+    shown: Any = excinfo.getrepr(style="value", chain=False)
+    shown.reprtraceback.reprentries[-1].lines = [f"E   {printable(reason)}"]
+    return shown
+
+
+def clean(report: pytest.TestReport) -> None:
+    """Take keys and escape sequences out of a report's traceback, or its reason for a skip."""
+    values, shown = secret_values(), report.longrepr
+    if isinstance(shown, tuple):
+        path, line, reason = shown
+        report.longrepr = path, line, clean_reason(reason)
+    crash = getattr(shown, "reprcrash", None)
+    if crash is not None:
+        crash.message = harmless(crash.message, values)
+    for traceback, _, _ in getattr(shown, "chain", ()):
+        for entry in traceback.reprentries:
+            for part in filter(None, (entry, getattr(entry, "reprlocals", None))):
+                part.lines = [harmless(line, values) for line in part.lines]
+
+
+def show(report: pytest.TestReport, result: CaseResult) -> None:
+    """Add what happened to the report of a failed test. As of a suite, no answer is an error."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and result.reason:
+        crash.message = result.reason
+    if result.outcome == "error":
+        report.when = "setup"  # by which pytest and JUnit tell an error from a failure
+    wrong = [trial for trial in result.trials if not trial.passed]
+    if len(result.trials) > 1:
+        lines = [
+            f"trial {trial.trial + 1}: {trial.error.message if trial.error else trial.wrong}"
+            for trial in wrong
+        ]
+        report.sections.append(
+            ("trials", printable("\n".join([result.reason, *lines]), keep_newlines=True))
+        )
+    if wrong and wrong[0].transcript is not None:
+        report.sections.append(("transcript", render_transcript(wrong[0])))
