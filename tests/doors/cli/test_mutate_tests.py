@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from nightly import at_night
 
 pytestmark = pytest.mark.slow
 
@@ -189,14 +190,14 @@ def test_a_limit_and_files_without_answers(project: Path) -> None:
 @pytest.mark.parametrize(
     ("paths", "says"),
     [
-        ("test_shop.py::test_all", "test_shop.py: 0 of 5 wrong agents accepted"),
+        at_night("test_shop.py::test_all", "test_shop.py: 0 of 5 wrong agents accepted"),
         ("test_shop.py::TestTurns", "test_shop.py: 3 of 5 wrong agents accepted"),
-        ("more", "more/test_more.py: 2 of 2 wrong agents accepted"),
+        at_night("more", "more/test_more.py: 2 of 2 wrong agents accepted"),
         (
             "more test_shop.py::test_state",
             "  more/test_more.py::test_state accepts 2 of 2 wrong agents:",
         ),
-        ("missing.py", "Error: missing.py: there is no file missing.py"),
+        at_night("missing.py", "Error: missing.py: there is no file missing.py"),
         ("test_shop.py::test_al", "Error: test_shop.py::test_al: no run of this project has a test"),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 from builders import as_json
 from hypothesis import given
 from hypothesis import strategies as st
+from nightly import at_night
 
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow
@@ -496,7 +497,7 @@ def test_a_baseline_of_too_few_trials_is_named() -> None:
     assert 2 <= model["trials_in_both"] <= 20
 
 
-@pytest.mark.parametrize("trials", [(1, 10), (3, 10), (10, 1)])
+@pytest.mark.parametrize("trials", [(1, 10), *map(at_night, [(3, 10), (10, 1)])])
 def test_runs_of_different_numbers_of_trials_seldom_fail(trials: tuple[int, int]) -> None:
     # Nearly sure cases: ten trials of most are just below the single one that passed.
     chance = random.Random(8)
