@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import Problem, SuiteError
+from ...explain import show
 from ...mcp.tools import as_functions
 from ...record.untrusted import as_mapping
 from ..conversation import Item, ToolList
@@ -17,6 +18,7 @@ from .tools import members_of
 # The fields of a tool whose schema was not saved.
 _WITHOUT_SCHEMA = frozenset("name title description annotations icons _meta".split())
 _ANYTHING = {"type": "object"}
+_NO_TOOL = "expected a tool with name and inputSchema, got {}"
 
 
 def _is_tool(value: Any) -> bool:
@@ -51,7 +53,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
         elif _is_tool(entry):
             entries.append(entry)
         else:
-            left_out.append(member.problem("a tool without name or inputSchema"))
+            left_out.append(member.problem(_NO_TOOL.format(show(entry))))
     at = sources[0].records[0].problem()
     functions = as_functions(entries)
     left_out += [replace(at, message=line) for line in functions.left_out]

@@ -430,7 +430,7 @@ def test_a_tool_that_was_saved_without_a_schema_takes_anything(tmp_path: Path, n
     assert tool["function"]["parameters"] == {"type": "object"}
     assert made.remarks == ["saved without inputSchema, so any arguments do: look"]
     path.write_text("[5]")
-    with pytest.raises(SuiteError, match="expected a list of tools"):
+    with pytest.raises(SuiteError, match="expected a tool with name and inputSchema, got 5"):
         found_in([path], "mcp-tools", has_tools=False)
 
 
