@@ -483,17 +483,11 @@ def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list
         for message in messages:
             if message["role"] == "tool" and (said := status_by(OPENAI_AGENTS, text_of(message))):
                 message["status"] = said
-    text = _text_of(_field(parts, *system))
+    prompt = _field(parts, *system)  # a text, an object with one, or parts, perhaps in an object
+    prompt = as_mapping(prompt).get("parts") or ([prompt] if isinstance(prompt, dict) else prompt)
+    text = text_of({"content": prompt})
     has_system = bool(messages) and messages[0]["role"] == "system"
     return messages if has_system or not text else [{"role": "system", "content": text}, *messages]
-
-
-def _text_of(value: Any) -> str:
-    """The text of a system prompt: a string, or parts with a text each."""
-    parts = value.get("parts") if isinstance(value, dict) else value
-    if isinstance(parts, list):
-        return "\n".join(as_text(each.get("text")) for each in objects_in(parts))
-    return as_text(value.get("text")) if isinstance(value, dict) else as_text(value)
 
 
 def chat_messages(values: list[Any], what: str = "messages") -> list[Message]:
@@ -507,7 +501,7 @@ def chat_messages(values: list[Any], what: str = "messages") -> list[Message]:
         if item.role is None:
             raise UnusableError(f"{what}: expected chat messages, got an object without a role")
         old = item.function_call
-        if old and not any(_is_same(call.function, old) for call in item.calls):
+        if old and not any(call.function and _is_same(call.function, old) for call in item.calls):
             item.tool_calls = [*item.calls, _Call(function=old)]
         if any(call.function is None and call.custom is None for call in item.calls):
             raise UnusableError(f"{what}: a call of neither a function nor a custom tool")
@@ -543,11 +537,9 @@ def _nested(call: Any) -> Any:
     return called(id, name, given)
 
 
-def _is_same(function: _Function | None, other: _Function) -> bool:
-    if function is None:
-        return False
-    one, another = (ToolCall.parse(each.name, each.arguments) for each in (function, other))
-    return one.is_same(another)
+def _is_same(one: _Function, other: _Function) -> bool:
+    first, second = (ToolCall.parse(each.name, each.arguments) for each in (one, other))
+    return first.is_same(second)
 
 
 def _content(item: _Item) -> Any:

@@ -142,27 +142,22 @@ def _joined(lists: Sequence[ToolList]) -> ToolList | None:
 
 def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
     """The different lists of tools in a file. SuiteError if it has none, or cannot be read."""
-    items = [each for batch in read_files([path], clean=redacted) for each in batch.items]
     found: dict[str, list[dict[str, Any]]] = {}
-    problems = [each for each in items if isinstance(each, Problem)]
-    for each in items:
-        given = _own_tools(each)
-        if given and not isinstance(each, Problem):
-            try:
-                tools = tool_definitions(list(given))
-            except UnusableError as error:
-                problems.append(replace(each.at, message=str(error)))
-                continue
-            found[canonical(tools)] = tools
+    problems: list[Problem] = []
+    for each in (each for batch in read_files([path], clean=redacted) for each in batch.items):
+        if isinstance(each, Problem):
+            problems.append(each)
+            continue
+        given = as_list(each.suite.get("tools")) if isinstance(each, MadeSuite) else each.tools
+        try:
+            tools = tool_definitions(list(given or ()))
+        except UnusableError as error:
+            problems.append(replace(each.at, message=str(error)))
+        else:
+            found |= {canonical(tools): tools} if tools else {}
     if not found:
         raise SuiteError(problems or [Problem(str(path), 1, 1, "", "no tools are recorded")])
     return [*found.values()]
-
-
-def _own_tools(item: Item) -> Sequence[Any] | None:
-    if isinstance(item, MadeSuite):
-        return as_list(item.suite.get("tools"))
-    return None if isinstance(item, Problem) else item.tools
 
 
 def _answers(

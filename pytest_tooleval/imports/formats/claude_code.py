@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...record.call_like import may_be_call, unknown_calls
-from ...record.transcript import AGENT, INNER, Message
+from ...record.transcript import AGENT, INNER, Message, text_of
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import chat_messages
 from ..conversation import NO_NAME, Conversation, Item, called
@@ -58,6 +58,10 @@ class _Thread:
                 earlier["content"] += blocks
                 message = None
         self.entries.append((entry, message))
+
+    @property
+    def session(self) -> str:
+        return as_text(as_mapping(self.first.value).get("sessionId"))
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -144,25 +148,13 @@ def _started(threads: list[_Thread]) -> dict[str, tuple[str, _Thread]]:
     """The sub-agents, with their names, by the ids of the calls that started them."""
     found: dict[str, tuple[str, _Thread]] = {}
     for side in (each for each in threads if each.is_side and each.messages):
-        prompt = _text_of(side.messages[0])
-        calls = [
-            use for each in threads if each is not side and _is_near(each, side) for use in each.uses
-        ]
-        free = [use for use in calls if as_text(use.get("id")) not in found]
-        given = [use for use in free if as_text(as_mapping(use.get("input")).get("prompt")) == prompt]
-        for use in given[:1]:
-            name = as_text(as_mapping(use.get("input")).get("subagent_type")) or as_text(use.get("name"))
-            found[as_text(use.get("id"))] = name, side
+        near = (each for each in threads if each is not side and each.session == side.session)
+        for use in (use for each in near for use in each.uses):
+            id, given = as_text(use.get("id")), as_mapping(use.get("input"))
+            if id not in found and as_text(given.get("prompt")) == text_of(side.messages[0]):
+                found[id] = as_text(given.get("subagent_type")) or as_text(use.get("name")), side
+                break
     return found
-
-
-def _is_near(one: _Thread, other: _Thread) -> bool:
-    sessions = [as_mapping(each.first.value).get("sessionId") for each in (one, other)]
-    return sessions[0] == sessions[1]
-
-
-def _text_of(message: dict[str, Any]) -> str:
-    return "\n".join(as_text(block.get("text")) for block in objects_in(message["content"]))
 
 
 def _begins_anew(entry: dict[str, Any], message: dict[str, Any] | None) -> bool:
@@ -218,7 +210,7 @@ def _read(place: Record) -> Iterator[Item]:
     yield Conversation(
         thread.first.problem(),
         _with_inner(thread, inner, (thread,)),
-        id=as_text(as_mapping(thread.first.value).get("sessionId")),
+        id=thread.session,
         model=next(filter(None, models), NO_NAME),
         is_inner=any(side is thread for _, side in inner.values()),
     )
@@ -235,15 +227,12 @@ def _with_inner(
         found.append(message)
         for call in message.get("tool_calls") or ():
             name, side = inner.get(str(call.get("id")), ("", None))
-            if side is not None and not any(side is each for each in around):
-                said = _with_inner(side, inner, (*around, side))
-                found += [
-                    {**each, INNER: True, **({AGENT: name} if each["role"] == "assistant" else {})}
-                    if AGENT not in each
-                    else each
-                    for each in said
-                    if each["role"] in ("assistant", "tool")
-                ]
+            if side is None or any(side is each for each in around):
+                continue
+            for each in _with_inner(side, inner, (*around, side)):
+                if each["role"] in ("assistant", "tool"):
+                    named = {AGENT: name} if each["role"] == "assistant" else {}
+                    found.append({**named, **each, INNER: True})
     return found
 
 

@@ -16,6 +16,7 @@ _ROLES = {
     "system": "system", "human": "user", "user": "user", "ai": "assistant", "assistant": "assistant",
     "tool": "tool", "function": "tool", "developer": "system",
 }  # fmt: skip
+_CALLS = ("tool_calls", "invalid_tool_calls")
 # The provider's own form of calls, which stand in `tool_calls`, and its thoughts.
 _OWN = ("tool_use", "function_call", "tool_call", "input_json_delta", "reasoning")
 
@@ -47,9 +48,7 @@ def chat_message(message: Any) -> Any:
         made |= {"tool_call_id": found.get("tool_call_id"), "is_error": found.get("status") == "error"}
         return with_statuses([made], LANGCHAIN)[0]
     extra = as_mapping(found.get("additional_kwargs"))
-    every = (
-        each for key in ("tool_calls", "invalid_tool_calls") for each in objects_of(found.get(key), key)
-    )
+    every = [each for key in _CALLS for each in objects_of(found.get(key), key)]
     made_calls = [called(each.get("id"), each.get("name"), each.get("args")) for each in every]
     if calls := made_calls or objects_of(extra.get("tool_calls"), "tool_calls"):
         made |= {"tool_calls": calls, "content": _without_calls(made["content"])}

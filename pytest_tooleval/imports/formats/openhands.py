@@ -69,9 +69,14 @@ def _messages(events: Sequence[Any]) -> Iterator[Any]:
             )
 
 
-def _reply(about: Mapping[str, Any]) -> Any:
-    choices = objects_in(as_mapping(about.get("model_response")).get("choices"))
-    return choices[0].get("message") if choices else None
+def _reply(about: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The reply of the model that holds the call of an event; empty if none does."""
+    for choice in objects_in(as_mapping(about.get("model_response")).get("choices")):
+        message = as_mapping(choice.get("message"))
+        calls = objects_in(message.get("tool_calls"))
+        if any(call.get("id") == about.get("tool_call_id") for call in calls):
+            return message
+    return {}
 
 
 FORMAT = Format(

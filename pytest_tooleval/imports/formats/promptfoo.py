@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...explain import show
 from ...record.calls import is_number
@@ -46,15 +46,6 @@ def _holds(value: Any) -> bool:
     return isinstance(found.get("tests"), (list, str)) and ("prompts" in found or "providers" in found)
 
 
-class _Test(NamedTuple):
-    """A test, and what the config gives it."""
-
-    test: Any
-    default: Mapping[str, Any]
-    prompts: Sequence[tuple[str, Prompt]]
-    tools: list[Any] | None
-
-
 def _tests(record: Record) -> Iterator[Record]:
     config, folder = record.value, record.path.parent
     entries = _listed(config.get("prompts"))
@@ -65,7 +56,7 @@ def _tests(record: Record) -> Iterator[Record]:
     default = as_mapping(_loaded(folder, config.get("defaultTest")))
     tests = [test for each in _listed(config["tests"]) for test in _listed(_loaded(folder, each))]
     for number, test in enumerate(tests):
-        yield record.inside(_Test(test, default, prompts, tools), f"tests[{number}]")
+        yield record.inside((test, default, prompts, tools), f"tests[{number}]")
 
 
 def _read(place: Record) -> Iterator[Item]:

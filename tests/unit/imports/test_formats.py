@@ -973,6 +973,17 @@ def _members(holder: Any) -> st.SearchStrategy[Any]:
     ("event", "why"),
     [
         ({"action": "run", "args": {"command": "rm"}}, 'an event "run" without the reply of the model'),
+        (
+            {
+                "action": "run",
+                "args": {},
+                "tool_call_metadata": {
+                    "tool_call_id": "t9",
+                    "model_response": {"choices": [{"message": {"role": "assistant", "content": "Hi"}}]},
+                },
+            },
+            "without the reply",
+        ),
         ({"action": "condensation", "args": {}}, 'an event "condensation" without the reply'),
         (
             {"action": "run", "args": {}, "tool_call_metadata": {"tool_call_id": "t"}},
