@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from ..errors import ConfigError, Problem, SuiteError
+from ..errors import ConfigError, Problem, SuiteError, each_reason_once
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
 from ..text import canonical, counted
@@ -70,7 +70,7 @@ def found_in(
     name = first.name if first.is_dir() else first.stem
     if problems and (suites or len(problems) == len(items)):
         # With gaps, a benchmark would be a different one.
-        raise SuiteError(sorted(problems, key=lambda problem: (problem.path, problem.line)))
+        raise SuiteError(each_reason_once(sorted(problems, key=lambda each: (each.path, each.line))))
     if suites:
         if len(items) > 1:
             raise ConfigError("a whole suite cannot be joined with other files: import it alone")

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from ...errors import Problem, SuiteError
-from ...explain import describe, listing, show
+from ...errors import SuiteError
+from ...explain import describe, show
 from ...record.untrusted import as_list, as_mapping, as_text
 from ...suite.made_cases import case_problem
 from ...suite.tool_names import provider_name
@@ -24,7 +24,7 @@ from ..bfcl_turns import conversation, functions_of, prompt_of
 from ..conversation import Item, MadeSuite
 from ..format import Format, Source
 from ..openai_tools import typed
-from ..records import Record, UnusableError, read_records
+from ..records import UnusableError, read_records
 from ..tool_dialects import as_json_schema
 
 _CATEGORY = re.compile(r"(?:live_)?([a-z]+(?:_[a-z]+)*)_\d")
@@ -49,82 +49,30 @@ _WITHOUT_ANSWERS = ("irrelevance", "relevance")
 _CONVERSATIONS = "multi_turn_"
 
 
-def _suite(source: Source, answers: Source | None) -> dict[str, Any]:
-    """The suite of a category, as the JSON of a suite file.
-
-    All categories but irrelevance and relevance need `answers`. Raises SuiteError with every unusable
-    line: with gaps, it would be a different benchmark.
-    """
-    questions = source.path
-    for record in source.records:
-        _check_category(questions, record)
-    found = () if answers is None else answers.records
-    truths = {record.value["id"]: record for record in found if _id(record.value) is not None}
-    unanswered = [record for record in source.records if _lacks_answer(record.value, truths)]
-    problems = [_unanswered(unanswered, answers)] if unanswered else []
-    cases = []
-    seen: dict[str, int] = {}
-    for record in source.records:
-        if _lacks_answer(record.value, truths):
-            continue
-        try:
-            case = _case(record.value, truths, questions.parent)
-            first = seen.setdefault(case["id"], record.line)
-            if first != record.line:
-                raise UnusableError(f"the id {show(case['id'])} is already used on line {first}")
-            problem = case_problem(case)
-            if problem is not None:
-                raise UnusableError(problem)
-            cases.append(case)
-        except UnusableError as error:
-            problems.append(record.problem(str(error)))
-    if problems:
-        raise SuiteError(problems)
-    return {
-        "name": _suite_name(questions),
-        "description": f"Converted from {questions.name} of the Berkeley Function Calling Leaderboard "
-        "(Apache-2.0, https://github.com/ShishirPatil/gorilla). Changed: tool schemas made valid JSON "
-        "Schema, '.' in tool names replaced by '_', ground truth rewritten as expected calls.",
-        "tools": [],
-        "test_cases": cases,
-    }
-
-
-def _lacks_answer(entry: Any, truths: Mapping[str, Record]) -> bool:
-    name = _id(entry)
-    return name is not None and _category(name) not in _WITHOUT_ANSWERS and name not in truths
-
-
-def _unanswered(lacking: Sequence[Record], answers: Source | None) -> Problem:
-    where = f" in {answers.path}" if answers else "; also name the file of answers"
-    names = listing([record.value["id"] for record in lacking], 3)
-    return lacking[0].problem(f"no answer for {names}{where}")
-
-
-def _suite_name(questions: Path) -> str:
-    match = _FILE.fullmatch(questions.name)
-    return f"BFCL {match[1]} {match[2]}" if match else questions.stem
-
-
 def _id(entry: Any) -> str | None:
     name = as_mapping(entry).get("id")
     return name if isinstance(name, str) else None
 
 
-def _case(entry: Any, truths: Mapping[str, Record], folder: Path) -> dict[str, Any]:
-    name = _id(entry)
+def _case(questions: Path, entry: Any, truths: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A case for a question. UnusableError if a suite cannot express its category, or has no answer."""
+    name, match = _id(entry), _FILE.fullmatch(questions.name)
+    category = match[2] if match and name is None else _category(name or "")
+    reason = _EXECUTED if f"{category}_".startswith("exec_") else _REFUSED.get(category)
+    if reason is not None:
+        raise UnusableError(f"the category {category} cannot be converted: {reason}")
     if name is None:
         raise UnusableError(f'expected an object with an "id", got {describe(entry)}')
-    category = _category(name)
+    if name not in truths and category not in _WITHOUT_ANSWERS:
+        raise UnusableError(f"no answer{where}")
     is_conversation = category.startswith(_CONVERSATIONS)
-    functions = functions_of(entry, folder) if is_conversation else entry.get("function")
+    functions = functions_of(entry, questions.parent) if is_conversation else entry.get("function")
     if not isinstance(functions, list):
         raise UnusableError(f'"function": expected a list of functions, got {describe(functions)}')
     names = _tool_names(functions)
     tools = [_tool(function, names) for function in functions]
     if is_conversation:
-        truth = truths[name].value.get("ground_truth")
-        made = conversation(entry, truth, functions)
+        made = conversation(entry, truths[name], functions)
         return {"id": name, **made, "tools": tools, "param_scoring": "bfcl"}
     case = {"id": name, "prompt": _prompt(entry.get("question")), "tools": tools}
     if category == "irrelevance":
@@ -132,23 +80,12 @@ def _case(entry: Any, truths: Mapping[str, Record], folder: Path) -> dict[str, A
     if category == "relevance":
         return {**case, "expected_tool": "*", "param_scoring": "bfcl"}
     by_name = {function["name"]: function for function in functions}
-    calls = _calls(truths[name].value.get("ground_truth"), by_name, names)
-    return {**case, "expected_calls": calls, "param_scoring": "bfcl"}
+    return {**case, "expected_calls": _calls(truths[name], by_name, names), "param_scoring": "bfcl"}
 
 
 def _category(name: str) -> str:
     match = _CATEGORY.match(name)
     return match[1] if match else ""
-
-
-def _check_category(questions: Path, record: Record) -> None:
-    """SuiteError for a category that a suite cannot express; a file has only one."""
-    name, match = _id(record.value), _FILE.fullmatch(questions.name)
-    category = _category(name) if name is not None else match[2] if match else ""
-    reason = _EXECUTED if f"{category}_".startswith("exec_") else _REFUSED.get(category)
-    if reason is not None:
-        message = f"the category {category} cannot be converted: {reason}"
-        raise SuiteError([record.problem(message)])
 
 
 def _prompt(question: Any) -> Any:
@@ -341,15 +278,47 @@ def _holds(value: Any) -> bool:
 
 
 def _read(sources: Sequence[Source]) -> Iterator[Item]:
-    """The suite of each file of questions. Files of answers may be among the sources."""
+    """The suite of each file of questions. Files of answers may be among the sources.
+
+    All categories but irrelevance and relevance need answers.
+    """
     answers = [each for each in sources if "ground_truth" in as_mapping(each.records[0].value)]
     for source in (each for each in sources if each not in answers):
         named = [each for each in answers if each.path.name == source.path.name]
         try:
             beside = next(iter(named or answers), None) or _beside(source)
-            yield MadeSuite(source.records[0].problem(), _suite(source, beside))
         except SuiteError as error:
             yield from error.problems
+            continue
+        where = f" in {beside.path}" if beside else "; also name the file of answers"
+        values = [as_mapping(record.value) for record in (beside.records if beside else ())]
+        truths = {str(_id(each)): each.get("ground_truth") for each in values}
+        cases: list[dict[str, Any]] = []
+        lines: dict[str, int] = {}
+        for record in source.records:
+            try:
+                case = _case(source.path, record.value, truths, where)
+                if first := lines.get(case["id"]):
+                    raise UnusableError(f"the id {show(case['id'])} is already used on line {first}")
+                if problem := case_problem(case):
+                    raise UnusableError(problem)
+                lines[case["id"]] = record.line
+                cases.append(case)
+            except UnusableError as error:
+                yield record.problem(str(error))
+        yield MadeSuite(source.records[0].problem(), _suite(source.path, cases))
+
+
+def _suite(questions: Path, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    match = _FILE.fullmatch(questions.name)
+    return {
+        "name": f"BFCL {match[1]} {match[2]}" if match else questions.stem,
+        "description": f"Converted from {questions.name} of the Berkeley Function Calling Leaderboard "
+        "(Apache-2.0, https://github.com/ShishirPatil/gorilla). Changed: tool schemas made valid JSON "
+        "Schema, '.' in tool names replaced by '_', ground truth rewritten as expected calls.",
+        "tools": [],
+        "test_cases": cases,
+    }
 
 
 def _beside(questions: Source) -> Source | None:
