@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -98,19 +97,22 @@ def _first(limit: int, read: Callable[[int | None], list[Batch]], *, has_tools: 
     """
     most = limit + 1
     while most < _MOST_RECORDS:
-        with suppress(SuiteError):
+        try:
             found = read(most)
-            is_part = any(each.is_part for each in found)
-            if not is_part and not any(each.is_cut for each in found):
-                return found
-            kinds = {type(each.format.read) for each in found}
-            items = [each for batch in found for each in batch.items]
-            answers = _answers(items, None, has_tools=has_tools, tick=lambda text: None)
-            usable = [each for each in answers if isinstance(each, RecordedAnswer)]
-            is_known = not is_part or all(each.offered and not each.made_tools for each in usable)
-            is_whole = kinds == {EachRecord} or not any(each.is_cut for each in found)
-            if len(usable) > limit and is_known and is_whole and kinds <= {EachRecord, EachFile}:
-                return found
+        except SuiteError:
+            break
+        is_cut, is_part = any(each.is_cut for each in found), any(each.is_part for each in found)
+        if not is_part and not is_cut:
+            return found
+        kinds = {type(each.format.read) for each in found}
+        if not kinds <= {EachRecord, EachFile}:
+            break
+        items = [each for batch in found for each in batch.items]
+        answers = _answers(items, None, has_tools=has_tools, tick=lambda text: None)
+        usable = [each for each in answers if isinstance(each, RecordedAnswer)]
+        is_known = not is_part or all(each.offered and not each.made_tools for each in usable)
+        if len(usable) > limit and is_known and not (is_cut and EachFile in kinds):
+            return found
         most *= 8
     return read(None)
 
