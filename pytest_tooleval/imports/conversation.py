@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from ..errors import Problem
 from ..record.call_like import UNREAD, kind_of, may_be_call
-from ..record.endings import NoAnswer
 from ..record.transcript import INNER, Message, Usage
 from ..record.untrusted import objects_in
 from ..suite.drafts import draft_case
@@ -27,10 +26,8 @@ class Conversation(NamedTuple):
     `messages` are as in the chat API; answers to import begin at `answers_from`. `case` names its test
     case, as ID or SUITE::ID; its own `id` may also be that of a case. `usage` is of all replies; `tools`
     are the offered ones, if known, in any dialect, and `choice` is how to choose among them.
-    `no_answer` says why the model did not finish, `error` what else went wrong. `may_stop` is for a
-    benchmark that stops after many calls, and still judges them in the last turn, `by_benchmark` for one
-    that only looks at native calls. If several of a `group` name a case, only those that begin like
-    it belong to it. Replies of agents that were tools have the field `inner`, as have the answers to
+    `error` says what went wrong. If several of a `group` name a case, only those that begin like it
+    belong to it. Replies of agents that were tools have the field `inner`, as have the answers to
     their calls; `is_inner` is for a conversation that stands so in another one.
     """
 
@@ -43,10 +40,7 @@ class Conversation(NamedTuple):
     tools: Sequence[Any] | None = None
     choice: Any = None
     answers_from: int = 0
-    no_answer: NoAnswer | None = None
     error: str = ""
-    may_stop: bool = False
-    by_benchmark: bool = False
     group: str = ""
     is_inner: bool = False
 

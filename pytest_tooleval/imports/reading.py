@@ -138,8 +138,6 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[tuple[Path,
         paths_in = sorted(path.rglob("*"))
         names = (each for each in paths_in if each.suffix in _ENDINGS or _is_yaml(each))
         found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
-        parts = [format.is_part for format in all_formats().values()]
-        found = [each for each in found if not any(is_part(each) for is_part in parts)]
         if not found or (format and format.is_of_skills):
             found = list(skill_files(path))
         if not found:

@@ -221,8 +221,7 @@ def answers_of(case: ResolvedCase, given: Sequence[Conversation]) -> list[Transc
 
 def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
     try:
-        messages = _with_pictures(case, run.messages)
-        transcript = conversation_of(case, messages, by_benchmark=run.by_benchmark)
+        transcript = conversation_of(case, _with_pictures(case, run.messages))
     except ModelError as error:
         return ModelError(f"{run.place}: {error}", kind=error.kind)
     transcript = _placed(transcript, run.place)
@@ -231,17 +230,13 @@ def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
         return ModelError(f"{run.place}: {run.error}", kind="bad_response")
     if not transcript.replies:
         return ModelError(f"{run.place}: the transcript ends without a reply", kind="bad_response")
-    if run.may_stop and transcript.replies[-1].calls:
-        if len(transcript.turns) == len(case.turns):
-            transcript = transcript.ended()
-    elif run.no_answer is None and transcript.no_answer is None:
+    if transcript.no_answer is None:
         why = "" if transcript.unread else _broke_off(case, transcript)
         if why and not _is_lost(case, transcript):
             return ModelError(f"{run.place}: the transcript ends {why}", kind="bad_response")
     # Put the figures of the whole transcript into the last reply; only sums count.
     known = {name: value for name, value in structs.asdict(run.usage).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
-    known["no_answer"] = run.no_answer or transcript.replies[-1].no_answer
     *before, last = transcript.replies
     earlier = (structs.replace(each, **none) for each in before)
     return Transcript(transcript.prompt, (*earlier, structs.replace(last, **known)))

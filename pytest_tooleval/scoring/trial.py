@@ -102,14 +102,11 @@ def score_messages(
     return scored.explained()
 
 
-def conversation_of(
-    case: ResolvedCase, messages: Iterable[Mapping[str, Any]], *, by_benchmark: bool = False
-) -> Transcript:
+def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -> Transcript:
     """Build a conversation from its chat messages, which may begin with the case's prompt.
 
-    System prompts are not compared, as an agent may have its own. Replies are read as a live model's and
-    a turn ends as a live one at `max_rounds`, unless `by_benchmark`, where text is never read as calls
-    and an empty reply is an answer.
+    System prompts are not compared, as an agent may have its own. Replies are read as a live model's,
+    and a turn ends as a live one at `max_rounds`.
     """
     cleaned = redacted([dict(message) for message in messages], case.public)
     spoken = [index for index, message in enumerate(cleaned) if message.get("role") not in SYSTEM_ROLES]
@@ -118,9 +115,8 @@ def conversation_of(
         gist_of(cleaned[index]) == expected for index, expected in zip(spoken, prompt, strict=False)
     )
     given = spoken[len(prompt) - 1] + 1 if prompt and begins else 0
-    offered = None if by_benchmark else _offered(case)
-    transcript = Transcript.from_messages(cleaned[given:], cleaned[:given], offered)
-    return transcript if by_benchmark else _within_rounds(case, transcript)
+    transcript = Transcript.from_messages(cleaned[given:], cleaned[:given], _offered(case))
+    return _within_rounds(case, transcript)
 
 
 def _within_rounds(case: ResolvedCase, transcript: Transcript) -> Transcript:

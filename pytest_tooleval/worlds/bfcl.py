@@ -62,19 +62,10 @@ class BFCL:
         if name not in self._methods:
             raise NameError(f"name {name!r} is not defined")
         of, method = self._methods[name]
-        given = {key: self._evaluated(value) for key, value in arguments.items()}
         try:
-            return method(**given)
+            return method(**arguments)
         finally:
             self._show(of)
-
-    def _evaluated(self, value: Any) -> Any:
-        """Evaluate an argument, in which `{"$call": name, "arguments": ...}` is a nested call."""
-        if isinstance(value, dict) and "$call" in value:
-            return self._called(value["$call"], value["arguments"])
-        if isinstance(value, dict):
-            return {key: self._evaluated(each) for key, each in value.items()}
-        return [self._evaluated(each) for each in value] if isinstance(value, list) else value
 
     def _show(self, name: str) -> None:
         """Set the state that the checker compares: an object's public attributes."""

@@ -19,7 +19,6 @@ import pytest
 from bfcl_data import bfcl_suite
 from nightly import ALL, at_night
 
-from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
@@ -271,29 +270,6 @@ def test_agrees_with_the_checker_on_everything_else(category: Category) -> None:
             assert category.ours(id, turns) == verdict, f"{id}: {turns}"
     assert min(verdicts.values()) > CASES / 10
     print(verdicts)
-
-
-def test_result_files_are_read_as_the_leaderboard_reads_them(category: Category, tmp_path: Path) -> None:
-    mistakes = Mistakes(category, 2)
-    wanted = {
-        id: (turns, category.theirs(id, turns))
-        for id in category.tried
-        for turns in [next(mistakes.of(id))]
-    }
-    for form in (lambda step: [{name: json.dumps(given)} for name, given in step], _python):
-        lines = [
-            {"id": id, "result": [[*map(form, turn), "Done."] for turn in turns]}
-            for id, (turns, _) in wanted.items()
-        ]
-        file = tmp_path / "BFCL_v4_result.json"
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        for run in read_transcripts([file]):
-            case = category.suite.case(run.id)
-            assert score_messages(category.suite, case, run.messages).passed == wanted[run.id][1], run.id
-
-
-def _python(step: list[Call]) -> str:
-    return f"[{', '.join(map(_text, step))}]"
 
 
 def test_positional_arguments_are_named_as_the_method_names_them(category: Category) -> None:
