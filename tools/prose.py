@@ -1,13 +1,16 @@
 """Marks of prose that nobody says aloud: `python tools/prose.py [--long | --count] [FILE...]`.
 
-CONTRIBUTING.md has the rules. `--long` lists sentences of more than 25 words instead.
-`--count` counts the words of each page, all but code.
+Reads the pages, and the package's docstrings and comments. CONTRIBUTING.md has the rules. `--long` lists
+sentences of more than 25 words instead. `--count` counts the words of each page, all but code.
 """
 
 from __future__ import annotations
 
+import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +87,22 @@ def doubled(text: str) -> Iterator[tuple[int, str]]:
             seen.clear()
 
 
+def in_code(source: str) -> Iterator[tuple[int, str]]:
+    """The docstrings and comments of a module, each with its first line."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.body[0].lineno, ast.get_docstring(node) or ""
+    first, last, comment = 0, -1, ""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            if token.start[0] != last + 1:
+                yield first, comment
+                first, comment = token.start[0], ""
+            comment += token.string.removeprefix("#")
+            last = token.start[0]
+    yield first, comment
+
+
 def words(text: str) -> int:
     return sum(len(re.findall(r"\w\S*", sentence)) for _, sentence in sentences(text))
 
@@ -104,15 +123,20 @@ def main(arguments: list[str]) -> int:
         print(f"{sum(counts.values()):6} in all")
         return 0
     found = [line for page, text in texts.items() for line in _found(page, text, "--long" in options)]
+    for module in (
+        () if options or pages != _pages() else sorted((ROOT / "pytest_tooleval").rglob("*.py"))
+    ):
+        for start, text in in_code(module.read_text(encoding="utf-8")):
+            found += _found(module.relative_to(ROOT), text, False, start)
     print("\n".join(found), end="\n" * bool(found))
     return min(len(found), 1)
 
 
-def _found(page: Path, text: str, long: bool) -> Iterator[str]:
+def _found(page: Path, text: str, long: bool, start: int = 1) -> Iterator[str]:
     for line, sentence in sentences(text):
         length = len(sentence.split())
         why = [f"{length} words"] * (length > LONG) if long else marks(sentence)
-        yield from (f"{page}:{line}: {each}: {sentence}" for each in why)
+        yield from (f"{page}:{line + start - 1}: {each}: {sentence}" for each in why)
     if not long:
         yield from (f"{page}:{line}: an item that stands twice: {item}" for line, item in doubled(text))
 

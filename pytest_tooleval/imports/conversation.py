@@ -55,7 +55,7 @@ class Conversation(NamedTuple):
 
     @property
     def unread(self) -> list[str]:
-        """The types of items in it that are not known here, and that are no calls."""
+        """The types of items in it that are not known here, and are not calls."""
         items = (item for message in self.messages for item in objects_in(message.get(UNREAD)))
         return [kind_of(item) for item in items if not may_be_call(item)]
 

@@ -38,8 +38,8 @@ def found_in(
     sample: int | None = None,
     tick: Tick = lambda text: None,
 ) -> tuple[ImportResult, list[str]]:
-    """What is in files and folders, at most the first `limit` cases, or `sample` random ones, and a line
-    for each format.
+    """The contents of files and folders, at most the first `limit` cases, or `sample` random ones, and a
+    line for each format.
 
     `has_tools` if there is a suite with tools, which then serve where none are recorded. `place` says
     where each record has its messages. `tick` is called with what has been done so far. Raises
@@ -93,7 +93,7 @@ def found_in(
 def _first(limit: int, read: Callable[[int | None], list[Batch]], *, has_tools: bool) -> list[Batch]:
     """What the first lines and files hold that have more cases than the limit.
 
-    That is everything where lines belong together, or where tools may stand in another file.
+    That is everything where lines belong together, or where tools may be in another file.
     """
     most = limit + 1
     while most < _MOST_RECORDS:

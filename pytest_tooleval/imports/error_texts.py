@@ -65,7 +65,7 @@ def with_statuses(messages: Iterable[Message], library: _Library) -> list[Messag
 
 
 def _with_status(message: Message, library: _Library) -> Message:
-    # A library marks a call that did not run as failed, too.
+    # A library also marks a call that did not run as failed.
     if message.get("role") != "tool" or message.get("status") not in (None, "error"):
         return message
     status = status_by(library, text_of(message))

@@ -72,7 +72,7 @@ def read_files(
     clean: Clean = lambda values: values,
     most: int | None = None,
 ) -> list[Batch]:
-    """What is in these files and folders, by format, in the order of the files.
+    """The contents of these files and folders, by format, in the order of the files.
 
     With `most`, only so many lines of JSON Lines, and the first files of a folder that have so many.
 
@@ -130,7 +130,7 @@ def _size(sources: Iterable[Source]) -> int:
 
 
 def _files(paths: Iterable[Path], format: Format | None) -> Iterator[tuple[Path, bool]]:
-    """The files, and whether each stands in one of the folders."""
+    """The files, and whether each is in one of the folders."""
     for path in paths:
         if not path.is_dir():
             yield path, False

@@ -115,7 +115,7 @@ def is_tool(span: TraceSpan) -> bool:
 
 
 def _kind(attributes: Mapping[str, Any]) -> str:
-    """The kind of a span in OpenInference or OpenLLMetry, where chains have messages, too."""
+    """The kind of a span in OpenInference or OpenLLMetry, where chains also have messages."""
     return str(first_of(attributes, *_KINDS) or "llm").lower()
 
 

@@ -123,7 +123,7 @@ def span_of(span: Mapping[str, Any], at: Problem, attributes: dict[str, Any]) ->
 
 
 def instant(time: Any) -> int:
-    """Nanoseconds of a time: a number, also as text, seconds and nanoseconds, or a date; 0 if none."""
+    """Nanoseconds of a time: a number, even as text, seconds and nanoseconds, or a date; 0 if none."""
     try:
         if isinstance(time, list):
             seconds, rest = time

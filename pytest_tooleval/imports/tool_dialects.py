@@ -20,7 +20,7 @@ SCHEMAS = {
     "args_schema": "LangChain's",
 }
 _WRAPPERS = ("tools", "functions", "toolConfig")
-# What has one of these beside its tools is no list of tools.
+# An object with one of these beside its tools is not a list of tools.
 _CONVERSES = frozenset(
     "messages message choices request response input inputs output outputs contents conversation "
     "conversations query answer answers values prompt completion question turns generation history "

@@ -26,7 +26,7 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
     """
     runs: list[Conversation] = []
     problems: list[Problem] = []
-    # What looks like a key goes when the case is known, which may name it.
+    # Keys are removed once the case is known, which may name them.
     for batch in read_files(paths, clean=without_key_values):
         for each in batch.items:
             if isinstance(each, Conversation) and each.is_inner:

@@ -52,7 +52,7 @@ def url_of(part: Mapping[str, Any]) -> str:
 
 
 def image_problem(part: Mapping[str, Any]) -> str:
-    """What is wrong with an image in a suite; empty if nothing is."""
+    """The problem of an image in a suite; empty if there is none."""
     url = url_of(part)
     if url.startswith("https://"):
         return ""

@@ -118,7 +118,7 @@ def canonical_question(asked: Mapping[str, Any]) -> str:
 def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     """A question as stored in a cassette: tools by name, with hashes of all and of each definition.
 
-    Images that tools answered have hashes, too.
+    Images in tools' answers are stored as hashes.
     """
     shown = {field: value for field, value in asked.items() if field != "tools"}
     if "messages" in asked:

@@ -1,1 +1,1 @@
-"""What `tooleval import` makes suites of that is no file."""
+"""Sources of suites for `tooleval import`, other than files."""

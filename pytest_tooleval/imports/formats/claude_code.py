@@ -1,8 +1,8 @@
 """Sessions of Claude Code, as it writes them below `~/.claude/projects`, or with `stream-json`.
 
-A reply stands over several lines of one `message.id`, between which answers of tools may stand. What
-follows a compaction is a conversation of its own, as is what was rewound. Sub-agents (`isSidechain`)
-stand where the call is that started them, and also alone.
+A reply has several lines of one `message.id`, perhaps with answers of tools between them. A compaction
+or a rewind ends a conversation, and begins another. Sub-agents (`isSidechain`) are where the call is
+that started them, and also alone.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _message(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _may_be_call(entry: dict[str, Any]) -> bool:
-    """Whether a line that is neither a message nor known to stand beside them may hold a call."""
+    """Whether a line that is neither a message nor known to be beside them may hold a call."""
     role = as_mapping(entry.get("message")).get("role")
     is_message = entry.get("type") in _SPEAKERS and role in _SPEAKERS
     return not is_message and entry.get("type") not in _BESIDE and may_be_call(entry)

@@ -1,7 +1,7 @@
 """Rollouts of Codex, as it writes them below `~/.codex/sessions`.
 
-Items of the Responses API stand in `response_item`, which `event_msg` repeats. What follows a compaction
-is a conversation of its own.
+Items of the Responses API are in `response_item`, which `event_msg` repeats. A compaction ends a
+conversation, and begins another.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _ROLES = {
     "tool": "tool", "function": "tool", "developer": "system",
 }  # fmt: skip
 _CALLS = ("tool_calls", "invalid_tool_calls")
-# The provider's own form of calls, which stand in `tool_calls`, and its thoughts.
+# The provider's own form of calls, which are in `tool_calls`, and its thoughts.
 _OWN = ("tool_use", "function_call", "tool_call", "input_json_delta", "reasoning")
 
 

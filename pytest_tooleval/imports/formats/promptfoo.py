@@ -134,7 +134,7 @@ def _messages(prompt: Prompt, given: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def tools_of(folder: Path, config: Mapping[str, Any]) -> list[Any] | None:
-    """The tools of the first provider that has some, also from a file beside the config."""
+    """The tools of the first provider that has some, even from a file beside the config."""
     for provider in objects_in(config.get("providers")):
         given = _loaded(folder, as_mapping(provider.get("config")).get("tools"))
         if given:

@@ -119,7 +119,7 @@ def _calls(text: str) -> Iterator[dict[str, Any]]:
 def _without_tools(text: str) -> tuple[str, Any]:
     """A system prompt without the tools that it describes, and these; None if it describes none.
 
-    What explains how to write calls goes with them, as the tools are sent in another way.
+    The instructions for writing calls go with them, as the tools are sent in another way.
     """
     for pattern in (_HERMES, _LISTED):
         match = pattern.search(text)

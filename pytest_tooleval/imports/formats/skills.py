@@ -63,7 +63,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
         places.setdefault(key, path)
     if not tools:
         raise SuiteError(problems)
-    # Not calling a tool must be possible, too.
+    # The model may also call no tool.
     settings = {"tool_choice": "auto"}
     yield ToolList(
         sources[0].records[0].problem(), [*tools.values()], problems, settings, "skill", _drafts
