@@ -19,7 +19,7 @@ CASSETTE = "--tooleval-cassette=tapes"
 
 
 def entries(project: Project, name: str = "tapes/weather.jsonl") -> list[dict[str, object]]:
-    return [json.loads(line) for line in (project.path / name).read_text().splitlines()]
+    return [json.loads(line) for line in (project.path / name).read_text().splitlines() if line]
 
 
 def test_what_is_recorded_is_not_asked_again(project: Project) -> None:
