@@ -123,9 +123,7 @@ def main(arguments: list[str]) -> int:
         print(f"{sum(counts.values()):6} in all")
         return 0
     found = [line for page, text in texts.items() for line in _found(page, text, "--long" in options)]
-    for module in (
-        () if options or pages != _pages() else sorted((ROOT / "pytest_tooleval").rglob("*.py"))
-    ):
+    for module in () if arguments else sorted((ROOT / "pytest_tooleval").rglob("*.py")):
         for start, text in in_code(module.read_text(encoding="utf-8")):
             found += _found(module.relative_to(ROOT), text, False, start)
     print("\n".join(found), end="\n" * bool(found))

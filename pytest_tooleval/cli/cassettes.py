@@ -68,41 +68,43 @@ def explain(
     if not cases:
         raise click.UsageError(f"the suite has no case {', '.join(ids)}")
     tables = Project.around().tables()
+    specs = resolve_models(models, tables)
     judge_spec, user_spec = (
         resolve_models([name], tables)[0] if name else None for name in (judge, user)
     )
 
-    def conversations() -> Iterator[tuple[str, Trial]]:
-        """Each trial of these cases, with its name."""
-        for case in cases:
-            player = user_of(case.user, user_spec, lambda: tables)
-            for spec in resolve_models(models, tables):
-                job = Job(case, spec, recorded, tools.live, judge_spec, player)
-                for number in range(case.trials):
-                    trial = f" trial {number + 1}" if case.trials > 1 else ""
-                    yield f"{case.id}[{spec.label}]{trial}", Trial(job, number)
-
+    played = [(case, user_of(case.user, user_spec, lambda: tables)) for case in cases]
+    jobs = (
+        Job(case, spec, recorded, tools.live, judge_spec, player)
+        for case, player in played
+        for spec in specs
+    )
+    every = [Trial(job, number) for job in jobs for number in range(job.case.trials)]
     missing: dict[str, list[str]] = {}
-    total = 0
-    for name, trial in conversations():
-        total += 1
-        question = first_missing(trial)
-        if question is not None:
-            missing.setdefault(recorded.why_missing(question, always=True), []).append(name)
-    for line in _missing_lines(missing, total):
+    for trial in every:
+        if (question := first_missing(trial)) is not None:
+            missing.setdefault(recorded.why_missing(question, always=True), []).append(_name(trial))
+    for line in _missing_lines(missing):
         click.echo(printable(line))
     for number in recorded.damaged:
         click.echo(f"{cassette_file}:{number}: unreadable line, ignored")
+    total, unanswered = len(every), sum(map(len, missing.values()))
+    click.echo(f"{counted(total, 'conversation')}, {unanswered} with missing answers")
     if missing:
         raise SystemExit(1)
 
 
-def _missing_lines(missing: Mapping[str, Sequence[str]], total: int) -> Iterator[str]:
-    """Each reason once, with the conversations that it concerns, then their number."""
+def _name(trial: Trial) -> str:
+    job = trial.job
+    which = f" trial {trial.number + 1}" if job.case.trials > 1 else ""
+    return f"{job.case.id}[{job.model.label}]{which}"
+
+
+def _missing_lines(missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Each reason once, with the conversations that it concerns."""
     for why, names in missing.items():
         yield why
         yield f"  {counted(len(names), 'conversation')}: {', '.join(names)}"
-    yield f"{counted(total, 'conversation')}, {sum(map(len, missing.values()))} with missing answers"
 
 
 def _check_is_file(file: Path) -> None:

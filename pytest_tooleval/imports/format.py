@@ -63,14 +63,19 @@ class Format:
 
     def items(self, sources: Sequence[Source]) -> list[Item]:
         """What the files hold, and the problems with them."""
-        records = [each for source in sources for each in source.records]
-        others = [each for each in records if self.is_strict and not self.holds(each.value)]
-        known = (
-            replace(source, records=[each for each in source.records if each not in others])
-            for source in sources
-        )
-        found = list(self.read([source for source in known if source.records]))
-        strange = others if others or found else records[:1]
+        known: list[Source] = []
+        strange: list[Record] = []
+        for source in sources:
+            own: list[Record] = []
+            for record in source.records:
+                if self.is_strict and not self.holds(record.value):
+                    strange.append(record)
+                else:
+                    own.append(record)
+            known += [replace(source, records=own)] if own else []
+        found = list(self.read(known))
+        if not found and not strange:
+            strange = [record for source in sources for record in source.records][:1]
         return [*map(self._refused, strange), *found]
 
     def _refused(self, record: Record) -> Problem:

@@ -84,8 +84,9 @@ def read_files(
     sources: dict[str, list[Source]] = {}
     problems: list[Problem] = []
     is_part = False
+    size = 0
     for path, is_inside in {each.resolve(): (each, own) for each, own in _files(paths, format)}.values():
-        if most is not None and is_inside and sum(map(_size, sources.values())) >= most:
+        if most is not None and is_inside and size >= most:
             is_part = True
             continue
         if path.name.endswith(SUITE_ENDING):
@@ -101,6 +102,7 @@ def read_files(
                 problems.append(part)
             else:
                 sources.setdefault(part[0], []).append(part[1])
+                size += len(part[1].records)
     formats = all_formats()
     read: list[Batch] = []
     for name in [*sources]:
@@ -108,7 +110,8 @@ def read_files(
         files = [(source.path, source.place) for source in own]
         is_cut = any(source.is_cut for source in own)
         items = formats[name].items(own)
-        read.append(Batch(formats[name], files, _size(own), items, is_cut, is_part))
+        count = sum(len(source.records) for source in own)
+        read.append(Batch(formats[name], files, count, items, is_cut, is_part))
     if problems and not read:
         raise SuiteError(each_reason_once(problems))
     if problems:
@@ -123,10 +126,6 @@ def _named(name: str) -> Format:
             f"there is no format {name}{near(name, formats)}; formats: {', '.join(formats)}"
         )
     return formats[name]
-
-
-def _size(sources: Iterable[Source]) -> int:
-    return sum(len(source.records) for source in sources)
 
 
 def _files(paths: Iterable[Path], format: Format | None) -> Iterator[tuple[Path, bool]]:

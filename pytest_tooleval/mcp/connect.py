@@ -84,7 +84,7 @@ class Session:
             blocks = ()
         content = content_of(blocks, data.get("structuredContent"))
         text = len(text_of({"content": content}))
-        images = sum(len(url_of(part)) for part in content if isinstance(part, dict))
+        images = 0 if isinstance(content, str) else sum(len(url_of(part)) for part in content)
         # Over stdio, the SDK reads any length.
         for size, most in ((text, _MOST_TEXT), (images, self._watch.limits.message)):
             if size > most:

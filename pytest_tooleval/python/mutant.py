@@ -6,6 +6,7 @@ import concurrent.futures
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +87,17 @@ class _JudgedRun(AgentRun):
 
 def _agent(turns: Sequence[AgentTurn], *, answered: bool) -> Callable[..., Mapping[str, Any]]:
     """An agent that makes these turns, in one reply each unless its calls are `answered`."""
-    first: list[int] = []  # the turns before its own
+    first: int | None = None  # the user's messages at the start, as a prompt may have several
 
     def agent(messages: Sequence[Mapping[str, Any]], tools: object) -> Mapping[str, Any]:
+        nonlocal first
         roles = [message["role"] for message in messages]
-        first.append(roles.count("user"))
-        turn = next(iter(turns[first[-1] - first[0] :]), AgentTurn((), ""))
+        spoken = roles.count("user")
+        first = spoken if first is None else first
+        turn = next(iter(turns[spoken - first :]), AgentTurn((), ""))
         replies = [*turn.replies, ()] if answered else [turn.calls]
-        said = roles[::-1][: roles[::-1].index("user")].count("assistant")
+        of_turn = takewhile(lambda role: role != "user", reversed(roles))
+        said = sum(role == "assistant" for role in of_turn)
         calls = next(iter(replies[said:]), ())
         return _message(calls, turn.text if said + 1 >= len(replies) else "", len(roles))
 

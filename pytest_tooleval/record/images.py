@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 from .untrusted import as_mapping, as_text, objects_in
@@ -72,6 +72,16 @@ def without_images(content: object) -> str:
         return as_text(content)
     parts = (_note(part) if is_image(part) else part.get("text") for part in objects_in(content))
     return "\n".join(text for text in parts if isinstance(text, str))
+
+
+def with_each_image(
+    message: Mapping[str, Any], change: Callable[[Mapping[str, Any]], object]
+) -> Mapping[str, Any]:
+    """The message with something else in place of each image in its content."""
+    content = message.get("content")
+    if not has_images(content):
+        return message
+    return {**message, "content": [change(part) if is_image(part) else part for part in content]}
 
 
 def in_words(message: Mapping[str, Any]) -> Mapping[str, Any]:

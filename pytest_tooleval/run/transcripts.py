@@ -123,7 +123,7 @@ class FoundTranscripts(NamedTuple):
 def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> FoundTranscripts:
     """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
-    Among cases with the same first message, it is the one with the same messages to the end. If
+    Among cases with the same first message, the one with the same messages to the end has it. If
     the transcript begins with the whole prompts of several, as one of an agent's loop does, each has it
     up to where the next one's begins. A recorded request belongs to the case whose prompt it is.
     """

@@ -5,6 +5,18 @@ from __future__ import annotations
 import prose
 import pytest
 
+_MODULE = """\"\"\"What it is.\"\"\"
+
+# Of these,
+# none.
+x = 1  # beside
+'''no docstring'''
+
+
+def f() -> None:
+    \"\"\"Does it, too.\"\"\"
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "found"),
@@ -62,3 +74,8 @@ def test_words_are_counted_but_not_code() -> None:
         "---\ntitle: no\n---\n\n# Two words\n\n```bash\nnot these\n```\n\n| a | `b c` |\n| --- | --- |\n"
     )
     assert prose.words(text) == 4
+
+
+def test_docstrings_and_comments_are_read_with_their_lines() -> None:
+    found = {line: text.strip() for line, text in prose.in_code(_MODULE) if text}
+    assert found == {1: "What it is.", 3: "Of these, none. beside", 10: "Does it, too."}

@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import is_
 from typing import Any
 
-from ...record.images import has_images, is_image, url_of
+from ...record.images import url_of, with_each_image
 from ...record.transcript import SEARCHES
 from ..exchange.chat import CONTAINER, ChatRequest
 from ..exchange.tools import name_of
@@ -122,7 +122,10 @@ def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     """
     shown = {field: value for field, value in asked.items() if field != "tools"}
     if "messages" in asked:
-        shown["messages"] = [*map(_with_hashes, asked["messages"])]
+        shown["messages"] = [
+            with_each_image(each, _hashed) if each.get("role") == "tool" else each
+            for each in asked["messages"]
+        ]
     if "tools" not in asked:  # a question to a server that runs tools
         return shown
     tools = _Tools(asked["tools"])
@@ -138,17 +141,8 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _with_hashes(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = message.get("content")
-    if message.get("role") != "tool" or not has_images(content):
-        return message
-    return {
-        **message,
-        "content": [
-            {**part, "image_url": f"sha256:{_hash(url_of(part))}"} if is_image(part) else part
-            for part in content
-        ],
-    }
+def _hashed(image: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**image, "image_url": f"sha256:{_hash(url_of(image))}"}
 
 
 def definitions(asked: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...record.images import has_images, is_image, url_of
+from ...record.images import url_of, with_each_image
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.known import listed
 from ..models.prices import cost_usd
@@ -47,19 +47,13 @@ class Seen(NamedTuple):
 
 def size_of(request: ChatRequest) -> int:
     """The bytes of messages and tools. Unlike characters, they count alike in all languages."""
-    messages = map(_with_cut_images, request.messages)
+    messages = (with_each_image(each, _cut) for each in request.messages)
     text = json.dumps([*messages, *request.tools], ensure_ascii=False, default=str)
     return len(text.encode(errors="replace"))
 
 
-def _with_cut_images(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = message.get("content")
-    if not has_images(content):
-        return message
-    return {
-        **message,
-        "content": [url_of(each)[:_IMAGE] if is_image(each) else each for each in content],
-    }
+def _cut(image: Mapping[str, Any]) -> str:
+    return url_of(image)[:_IMAGE]
 
 
 def has_price(spec: ModelSpec) -> bool:
