@@ -92,10 +92,11 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
     settings = config.stash.get(_settings_key, None)
     if settings is None:
         return
-    compares = settings.judging.baseline is not None and settings.judging.baseline.run is not None
+    judging = settings.judging
+    compares = judging.baseline is not None and judging.baseline.run is not None
     if settings.estimate:
         eval_session(config).case_session()
-    elif settings.outputs.reports or settings.judging.gates.asked or compares:
+    elif settings.outputs.reports or judging.gates.asked or judging.needs_cases or compares:
         eval_session(config)
     elif config.getoption("dist", "no") != "no" and config.getoption("tooleval_model"):
         # With cases, the controller needs it once all workers have collected, and all would wait for

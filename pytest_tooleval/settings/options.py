@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ConfigError
@@ -191,16 +191,21 @@ Setting = str | bool | list[str]
 
 
 class Preset(NamedTuple):
-    """A preset's meaning, and the options that it sets unless the user does."""
+    """A preset's meaning, and the options that it sets unless the user does.
+
+    On the command line, it replaces the ini file's options in `replaces`.
+    """
 
     meaning: str
     sets: Mapping[str, Setting]
+    replaces: Sequence[str] = ()
 
 
 PRESETS = {
     "strict": Preset(
         "every trial of every case must pass, and inconclusive verdicts fail",
         {"pass": "all", "fail_inconclusive": True},
+        replaces=("pass", "fail_under"),
     ),
     "pr": Preset(
         "most cases pass, and no significant drop from the last good run",

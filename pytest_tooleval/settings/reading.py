@@ -33,7 +33,9 @@ class GivenOptions:
         self._typed_presets: list[str] = typed.get("preset", [])
         if self._typed_presets:
             self.typed["preset"] = self._typed_presets[-1]
-        self._own = {**ini, **self.typed}
+        typed_preset = PRESETS.get(self.typed.get("preset", ""))
+        self._lost = ini.keys() & set(typed_preset.replaces if typed_preset else ())
+        self._own = {**{key: ini[key] for key in ini if key not in self._lost}, **self.typed}
         presets = dict.fromkeys([*([ini["preset"]] if "preset" in ini else []), *self._typed_presets])
         self._replaced = [name for name in presets if name != self.preset]
 
@@ -76,7 +78,7 @@ class GivenOptions:
         lost = {k: v for name in self._replaced for k, v in self._sets_of(name).items()}
         without = options_text({k: v for k, v in lost.items() if k not in self.sets})
         end = f": the run is without {without}" if without else ""
-        names = " and ".join(self._replaced)
+        names = " and ".join([*self._replaced, *(f"tooleval_{key}" for key in sorted(self._lost))])
         return f"--tooleval-preset={self.preset} replaces {names}{end}" if names else ""
 
     def has(self, key: str) -> bool:
@@ -141,6 +143,12 @@ def read_gates(given: GivenOptions) -> Gates:
     """The gates. The later one of two for the same thing holds."""
     rules = {rule.of: rule for key in _GATES for rule in given[key]}
     return Gates(tuple(rules.values()), given["confidence"], any(map(given.asks, _GATES)))
+
+
+def read_needs_cases(given: GivenOptions) -> str:
+    """The preset or baseline of the command line, which needs at least one case; empty without."""
+    typed = (key for key in ("preset", "baseline") if key in given.typed)
+    return next((f"{given.where(key)}={given.typed[key]}" for key in typed), "")
 
 
 def read_trials(given: GivenOptions) -> int | None:

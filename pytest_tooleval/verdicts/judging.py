@@ -49,7 +49,8 @@ class Baseline:
 class Judging:
     """How a run is judged: the part of its settings that `tooleval merge` can repeat.
 
-    `strict` fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
+    `needs_cases` is the command line's preset or baseline, which needs a case, as a gate does. `strict`
+    fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
     key are skipped instead of errors, and a gate that has only such cases judges nothing.
     """
 
@@ -57,3 +58,4 @@ class Judging:
     baseline: Baseline | None = None
     strict: bool = False
     excuses_unasked: bool = False
+    needs_cases: str = ""

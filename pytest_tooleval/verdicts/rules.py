@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..explain import nearest
-from ..figures import given_text
+from ..figures import TOLERANCE, given_text
 from ..record.gates import Gate
 from ..record.metrics import AMOUNTS, PENALTIES, RATES
 from ..record.results import CaseRow
@@ -105,12 +105,16 @@ class Rule:
         return [key for key in self.scope.keys(case) if self.name in (None, key[0])]
 
     def covers(self, case: CaseRow) -> bool:
-        """True if a gate of this rule takes over the verdict on a case that failed or has no answer."""
+        """True if a gate of this rule takes over the verdict on a case that failed or has no answer.
+
+        One on a metric does not where that is 1: it does not measure what went wrong.
+        """
         if not self.keys(case):
             return False
         if case.outcome == "error":
             return self.metric == ERRORS and bool(case.trials)
-        return not self.over and value_of(case, self.metric) is not None
+        value = value_of(case, self.metric)
+        return not self.over and value is not None and (self.is_derived or value < 1.0 - TOLERANCE)
 
 
 def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str | None], list[CaseRow]]:

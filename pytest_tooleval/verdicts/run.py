@@ -68,6 +68,8 @@ def decide(
         problem = str(error)
     gates = judge_gates(cases, judging, run.collected, comparison)
     findings = list(_findings(gates, comparison, problem, misnamed))
+    if judging.needs_cases and not (findings or any(case.model for case in cases)):
+        findings.append(RunProblem("cases", f"{judging.needs_cases}: no case was evaluated"))
     return RunVerdict(gates, comparison, uncompared, findings)
 
 

@@ -181,6 +181,15 @@ def test_a_preset_says_which_it_replaced_and_what_that_took_away(
     assert "".join(texts).removeprefix("--tooleval-preset=") == REPLACED[line, ini]
 
 
+def test_strict_on_the_command_line_replaces_what_is_looser_in_the_ini_file(tmp_path: Path) -> None:
+    found = settings(tmp_path, "preset=strict", fail_under=["0.8"], **{"pass": "any"})
+    assert not found.judging.gates
+    assert found.asking.overrides.pass_rule == "all"
+    assert found.replaced == ("--tooleval-preset=strict replaces tooleval_fail_under and tooleval_pass",)
+    assert settings(tmp_path, preset="strict", fail_under=["0.8"]).judging.gates
+    assert settings(tmp_path, "preset=strict --fail-under=0.8").judging.gates
+
+
 def test_the_ini_file_takes_what_presets_set(tmp_path: Path) -> None:
     presets = options.PRESETS
     sets = {key for preset in presets.values() for key in preset.sets}
@@ -212,7 +221,7 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
         ("preset=pr", {}, True),
         ("", {"fail_under": ["0.9"]}, False),
         ("", {"preset": "pr"}, False),
-        ("preset=strict", {"fail_under": ["0.9"]}, False),
+        ("preset=strict", {"fail_over": ["errors=1"]}, False),
         ("fail-over=errors=1", {"fail_under": ["0.9"]}, True),
     ):
         found = settings(tmp_path, line, **ini).judging.gates

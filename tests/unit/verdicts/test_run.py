@@ -36,6 +36,7 @@ def failed(
 
 
 WRONG, ERROR, FORBIDDEN = failed(), failed("error", None), failed(failure="forbidden_call")
+RIGHT_TOOL = structs.replace(WRONG, scores={"overall": 0.6, "tool_selection": 1.0})
 UNSCORED = result_of(outcome="error")
 
 
@@ -54,6 +55,11 @@ UNSCORED = result_of(outcome="error")
         (["tag:0.9"], WRONG, False),
         (["tag:0.9", "0.5"], WRONG, True),
         (["parameter_accuracy=0.9"], WRONG, False),
+        # What a gate does not measure, it does not tolerate.
+        (["tool_selection=0.9"], RIGHT_TOOL, False),
+        (["tool_selection=0.9", "overall=0.5"], RIGHT_TOOL, True),
+        (["tool_selection=0.9", "0.5"], RIGHT_TOOL, True),
+        (["overall=0.9"], structs.replace(WRONG, scores={"overall": 1.0, "policies": 0.0}), False),
         (["pass^3=0.9"], WRONG, False),
         (["over errors=5"], WRONG, False),
         (["0.1", "over calls=9"], FORBIDDEN, False),
@@ -76,6 +82,13 @@ def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
     assert judge_gates([], Judging(gates(*rules, asked=False))) == []
     assert judge_gates([result_of(model="")], Judging(gates(*rules, asked=False))) == []
     assert [gate.verdict for gate in judge_gates([], Judging(gates(*rules)))] == ["failed"] * 2
+
+
+def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
+    judging = Judging(needs_cases="--tooleval-preset=strict")
+    nothing = RunProblem("cases", "--tooleval-preset=strict: no case was evaluated")
+    assert list(decide([], RUN, judging).findings) == [nothing]
+    assert list(decide([WRONG], RUN, judging).findings) == []
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
