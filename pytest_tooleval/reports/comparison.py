@@ -192,6 +192,8 @@ def compared_text(comparison: Comparison) -> str:
     about = [", ".join(pairs), both, f"{renamed} renamed" if renamed else ""]
     about += map(printable, comparison.remarks)
     begin = "baseline FAILED: " if alone else ""
+    if comparison.verdict == "inconclusive" and not any(model.cases for model in comparison.models):
+        begin = "baseline INCONCLUSIVE: "  # else a changed label or prompt would switch it off unseen
     return f"{begin}compared with {_name(run.name)}{of}: {'; '.join(filter(None, about))}"
 
 
