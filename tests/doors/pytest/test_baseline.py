@@ -197,7 +197,7 @@ def test_nothing_to_compare_fails_only_with_a_baseline_that_the_user_named(befor
     result.stdout.fnmatch_lines([failed, f"compared with old.json *; {changed}", "*1 gate failed*"])
     result = before.run("--tooleval-baseline=good", "--tooleval-fail-inconclusive")
     assert result.ret == 0
-    result.stdout.fnmatch_lines([f"compared with good *; {changed}"])
+    result.stdout.fnmatch_lines([f"baseline INCONCLUSIVE: compared with good *; {changed}"])
     # From now on there is something to compare with.
     before.run("--tooleval-baseline=good", "--tooleval-report=out.json")
     assert before.document()["baseline"]["verdict"] == "passed"
