@@ -24,7 +24,7 @@ from ..engine.trial import Job, Trial
 from ..errors import ModelError, ScoringError
 from ..record.run import Spent
 from ..record.transcript import Judged, Transcript
-from ..scoring.trial import require_evidence
+from ..scoring.trial import require_answers, require_evidence
 from ..settings.settings import Settings
 from ..text import counted
 from .cassettes import Cassettes
@@ -109,6 +109,7 @@ class Asker:
         """
         try:
             require_evidence(job.case, job.scorers)
+            require_answers(job.case)
         except ScoringError as error:  # told when it is scored; nothing is asked for it
             return Pending([ModelError(str(error), kind="world")] * job.case.trials)
         numbers = range(job.case.trials)

@@ -25,7 +25,7 @@ from ..text import printable, shorten
 from .arguments_schema import argument_flaw
 from .assessment import Assessment, Draft
 from .counted_calls import attack_success, uncounted
-from .evidence import silent_agent
+from .evidence import rehearsal, silent_agent
 from .forbidden import PASSES_ON
 from .kinds import assess, choices_of
 from .one_call import shown_arguments, shown_call
@@ -229,6 +229,12 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
     """Raise ScoringError if the case is judged by state, and an agent that makes no call would pass."""
     with _naming(case):
         silent_agent.require_evidence(case, scorers)
+
+
+def require_answers(case: ResolvedCase) -> None:
+    """Raise ScoringError if the case's world cannot answer its expected calls."""
+    with _naming(case):
+        rehearsal.require_answers(case)
 
 
 def _failure(

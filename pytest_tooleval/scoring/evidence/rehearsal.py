@@ -26,6 +26,7 @@ from ..references import expected_calls, match_of, reference, state_row
 from .silent_agent import require_evidence, require_state
 from .watched_calls import watched
 
+_FIX = 'fix the world or the call, or expect "status": "error"'
 # A turn or the whole case, after its path.
 Part = tuple[Loc, Expectations]
 
@@ -61,6 +62,25 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
                     require_state(case)
             except CannotCompare as error:
                 yield Finding(loc, error.message)
+
+
+def require_answers(case: ResolvedCase) -> None:
+    """Raise CannotCompare if the world cannot answer the case's expected calls.
+
+    A model that makes them is answered with an error then, and would pass.
+    """
+    if case.world is not None:
+        key = ("answers", case.id, case.arm)
+        if problem := case.world.memory.once(key, lambda: _unanswered(case)):
+            raise CannotCompare(problem, "world")
+
+
+def _unanswered(case: ResolvedCase) -> str:
+    try:
+        found = [each for variation in case.variations for each in _rehearse(variation, ())]
+    except WorldError as error:
+        return str(error)
+    return next((each.message for each in found if "expected_state" not in each.loc), "")
 
 
 def _rehearse(case: ResolvedCase, loc: Loc) -> Findings:
@@ -120,10 +140,9 @@ def _play(
                 fails = True
                 # Where others are allowed, some may have to come first; a state shows what came of it.
                 is_free = match_of(case, part) in ("contains", "within", "state")
-                if not is_free and call.params is not None:
-                    yield Finding(
-                        call_at(loc, part, index), f"{call.tools[0]} answers {shown(answer, 200)}"
-                    )
+                if not is_free and call.params is not None and call.status != "error":
+                    answered = f"{call.tools[0]} answers {shown(answer, 200)}"
+                    yield Finding(call_at(loc, part, index), f"{answered}; {_FIX}")
         found = next(differences(first.states[number], second[number].state), None)
         if found is not None:
             one, other = (json_text(clean(value)) for value in found[1:])

@@ -299,6 +299,23 @@ def bot(messages, tools):
 """
 
 
+@pytest.mark.parametrize("status, outcome", [(None, "errors"), ("error", "passed")])
+def test_an_expected_call_that_the_world_cannot_answer_is_no_pass(
+    project: Project, status: str | None, outcome: str
+) -> None:
+    project.write("desk.py", "class Desk:\n    def check(self, order: str):\n        return {}[order]\n")
+    project.write("calling.py", CALLING)
+    project.write("tooleval.toml", '[models.bot]\ncallable = "calling:bot"\n')
+    call = {"tool": "check", "params": {"order": "A1"}} | ({"status": status} if status else {})
+    cases = [{"id": "one", "turns": [{"prompt": "check", "expected_calls": [call]}]}]
+    suite = {"name": "Desk", "world": "desk:Desk", "test_cases": cases}
+    project.write("desk.tooleval.json", json.dumps(suite))
+    result = project.run(model="bot")
+    result.assert_outcomes(**{outcome: 1}, warnings=int(outcome == "errors"))
+    if outcome == "errors":
+        result.stdout.fnmatch_lines(["*check answers *KeyError: 'A1'*; fix the world or the call, or*"])
+
+
 def test_what_a_world_says_holds_no_secret(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     project.write("leaking.py", LEAKING)
@@ -313,7 +330,7 @@ def test_what_a_world_says_holds_no_secret(project: Project, monkeypatch: pytest
         leak("returned", "refund", match="state", results=True),
         leak("kept", "refund", expected_state={"token": "none"}),
         leak("typed", "refund", expected_state={"token": {"$type": "number"}}),
-        leak("raised", "check", expected_state={"token": "none"}),
+        leak("raised", "check", expected_state={"token": "none"}, match="contains"),
         leak("printed", "close"),
     ]
     suite = {"name": "Leaks", "world": "leaking:Desk", "test_cases": cases}
