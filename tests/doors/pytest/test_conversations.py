@@ -299,7 +299,7 @@ def bot(messages, tools):
 """
 
 
-@pytest.mark.parametrize("status, outcome", [(None, "errors"), ("error", "passed")])
+@pytest.mark.parametrize(("status", "outcome"), [(None, "errors"), ("error", "passed")])
 def test_an_expected_call_that_the_world_cannot_answer_is_no_pass(
     project: Project, status: str | None, outcome: str
 ) -> None:
