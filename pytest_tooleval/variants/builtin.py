@@ -10,7 +10,7 @@ from ..suite.types import MAX_TRIALS
 from .answers import fault, inject, inject_control, secret
 from .distractors import distractors
 from .revisions import against, undo
-from .tools import bare, rename, shuffle
+from .tools import bare, shuffle
 from .variant import Change, Condition, Register
 
 AGAIN = "again"
@@ -35,7 +35,6 @@ def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
 def add_built_in(register: Register) -> None:
     register(AGAIN, _plain(again))
     register("shuffle", _plain(shuffle))
-    register("rename", _plain(rename))
     register("bare", _plain(bare))
     register("distractors", distractors)
     register("against", against, is_earlier=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +11,6 @@ from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.name_patterns import fits
-from pytest_tooleval.suite.resolved import resolve
-from pytest_tooleval.variants.tools import rename
-from pytest_tooleval.variants.variant import Condition
 
 from ..scoring.cases import call, score, suite_of, tool
 
@@ -100,11 +96,3 @@ def test_a_server_may_have_a_tool_that_fits() -> None:
     case = {"prompt": "?", "expected_tool": None, "forbidden_calls": ["drop_*"]}
     source = {"mcp": {"stdio": "server"}}
     parse_suite(json.dumps({"name": "s", "tools_from": source, "test_cases": [case]}))
-
-
-def test_renamed_tools_stay_forbidden() -> None:
-    suite = suite_of(TOOLS, **LOOK_UP, forbidden_calls=["delete_*"])
-    condition = Condition("rename", "", suite, Path("s.tooleval.json"), Path(), list)
-    changed = rename(resolve(suite, suite.test_cases[0]), condition)
-    assert changed is not None
-    assert changed.forbidden_calls == ("delete_*", "tool_2", "tool_3")
