@@ -21,7 +21,7 @@ from ..reports.outputs import check_reports, report_of, report_parts
 from ..text import counted, near, printable
 from ..verdicts.sides import Side
 from ..writing import write_whole
-from .output import case_lines, confusion_lines, history_lines, run_lines, trend_lines
+from .output import case_lines, history_lines, mixed_up_lines, run_lines, trend_lines
 from .shared import Group, ShareType
 from .suite_files import STDOUT
 
@@ -132,7 +132,7 @@ def history(
 @click.argument("run", default="latest")
 @click.argument("case", required=False)
 @click.option("--failed", is_flag=True, help="All failed cases; with CASE, only its failed trials.")
-@click.option("--confusion", is_flag=True, help="Which tools were confused; not with CASE.")
+@click.option("--confusion", is_flag=True, help="Which tools each model mixed up; not with CASE.")
 @click.option("--model", help="Only this model.")
 @click.option(
     "--report",
@@ -171,12 +171,12 @@ def show(
     if case is not None and not confusion:
         _show_case(store, id, case, model, only_failed=failed)
         return
-    document = store.rows_document(id, intervals=confusion)
+    document = store.rows_document(id)
     _check_model(id, model, [row.model for row in document.models])
     if confusion:
         if case is not None or failed:
             raise click.UsageError("--confusion shows a whole run; leave out CASE and --failed")
-        print_lines(confusion_lines(document, model))
+        print_lines(mixed_up_lines(document, model))
     else:
         print_lines(run_lines(document, model, all_failed=failed))
 

@@ -11,11 +11,12 @@ from ..record.document import RowsDocument
 from ..record.results import CaseResult, TrialResult
 from ..record.run import Git, Run, RunSummary, whole_first
 from ..reports.columns import Column, Record, cell, table_of, value_in
-from ..reports.confusion import confusion_text
+from ..reports.mixed_up import mixed_up_text
 from ..reports.run_lines import score_lines, verdict_lines
 from ..reports.text import render_scores, render_transcript
 from ..text import counted, local_time, printable, shown
 from ..verdicts.run_summary import ending
+from ..verdicts.summary import grouped
 from .shared import table
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -138,13 +139,11 @@ def _option(name: str, value: object) -> str:
     return f"{name}={','.join(map(str, value)) if isinstance(value, (list, tuple)) else value}"
 
 
-def confusion_lines(document: RowsDocument, model: str | None) -> Iterator[str]:
-    """The confusion matrix of each model, or of one."""
-    found = [each for each in document.confusion if model in (None, each.model)]
-    if not found:
-        yield "no answered case expects a tool or no call"
-    for each in found:
-        yield from [*confusion_text(each), ""]
+def mixed_up_lines(document: RowsDocument, model: str | None) -> Iterator[str]:
+    """The tools that each model mixed up, or one model."""
+    for label, cases in grouped(document.unchanged, lambda case: case.model).items():
+        if model in (None, label):
+            yield from mixed_up_text(label, cases)
 
 
 def case_lines(result: CaseResult, *, only_failed: bool) -> Iterator[str]:

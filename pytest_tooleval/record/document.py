@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from .comparison import Comparison
-from .confusion import Confusion
 from .fields import doc
 from .gates import Gate
 from .identity import shared_names
@@ -29,10 +28,6 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
     suites: Annotated[tuple[SuiteSummary, ...], doc("Sums over the cases of a suite on a model.")]
     cases: Annotated[Sequence[CaseRow], doc("Every case on every model, in the order of the files.")]
     gates: Annotated[tuple[Gate, ...], doc("The run's gates.")] = ()
-    confusion: Annotated[
-        tuple[Confusion, ...],
-        doc("Expected against called tools, for each model that had a choice."),
-    ] = ()
     baseline: Annotated[Comparison | None, doc("The comparison with the baseline; null: none.")] = None
     variants: Annotated[
         tuple[ComparedVariant, ...],

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ..errors import ErrorKind
 from .calls import ToolCall
-from .confusion import Choice
+from .choices import Choice
 from .endings import NoAnswer, NoAnswerCategory
 from .fields import doc
 from .identity import Identity

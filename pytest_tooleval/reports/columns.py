@@ -26,11 +26,8 @@ from ..record.metrics import ordered_metrics
 from ..text import aligned, shown
 
 # Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what
-# the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; variants;
-# tools.
-View = Literal[
-    "scores", "short", "runs", "page runs", "trial", "reply", "csv", "comparison", "variants", "tools"
-]
+# the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; variants.
+View = Literal["scores", "short", "runs", "page runs", "trial", "reply", "csv", "comparison", "variants"]
 Format = Literal[
     "name",
     "verdict",
@@ -135,13 +132,6 @@ COLUMNS = (
     Column(("p_adjusted",), "p", "p", ("comparison",), about="adjusted by Holm over all tests"),
     Column(("largest_drop",), "drop at most", "score", ("comparison",), about="more is ruled out"),
     Column(("verdict",), "", "verdict", ("comparison",)),
-    Column(("tool",), "tool", "name", ("tools",)),
-    Column(("expected",), "expected", "count", ("tools",)),
-    Column(("called",), "called", "count", ("tools",)),
-    Column(("right",), "right", "count", ("tools",)),
-    Column(("precision",), "precision", "interval", ("tools",)),
-    Column(("recall",), "recall", "interval", ("tools",)),
-    Column(("f1",), "F1", "interval", ("tools",)),
 )
 
 

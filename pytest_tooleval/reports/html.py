@@ -25,7 +25,6 @@ from ..record.variants import ComparedVariant
 from ..verdicts.run_summary import run_summary
 from .columns import COLUMNS, Column, View, table_of
 from .comparison import case_lists, metrics_table, moved_item
-from .confusion import matrix_of
 from .model_lines import model_lines
 from .notes import notes
 from .tables import model_table
@@ -38,7 +37,6 @@ PAGE = Path(__file__).with_name("page")
 # Compressed one by one, cases would take four times the space. More at a time would save little,
 # and take longer to open.
 _TOGETHER = 8
-_MOST_TOOLS = 30
 _IMPORT = re.compile(r'^import [^;]*?"\./([\w-]+\.js)";\n', re.MULTILINE)
 
 # Nothing else can style or run; nothing is fetched, sent or parsed as markup.
@@ -117,7 +115,6 @@ def page_document(document: RowsDocument, say: Callable[[str], str] = str) -> di
         "comparison": None if found is None else page_comparison(found),
         "variant_table": variants_table(document.variants),
         "series": series_of(document.variants),
-        "matrices": [matrix_of(each, _MOST_TOOLS) for each in document.confusion],
     }
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 
 from msgspec import structs
 
 from ..figures import seconds_text
 from ..record.comparison import Comparison
-from ..record.confusion import Confusion
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..record.run import SummedRun, Unreadable
@@ -24,6 +22,7 @@ from ..record.summary import ModelSummary
 from ..record.variants import Effect
 from ..text import counted, shown
 from ..verdicts.run_summary import OTHER_TEST, excused_words, run_summary
+from ..verdicts.summary import grouped
 from .columns import Column, Record, Table, cell, value_in
 from .comparison import (
     ListedCase,
@@ -33,7 +32,7 @@ from .comparison import (
     listed_cases,
     metrics_table,
 )
-from .confusion import matrix_of, matrix_rows
+from .mixed_up import mixed_up
 from .model_lines import ModelLine, ModelVerdict, model_lines
 from .notes import fallbacks_text
 from .tables import model_table, with_own_names
@@ -148,8 +147,10 @@ def _sections(document: RowsDocument) -> Sections:
     differing = [_of_world(case, line) for case, trial in trials for line in trial.differing]
     count = counted(len(differing), "recorded answer")
     yield from _folded(f"{count} that the world gives otherwise", differing)
-    for confusion in document.confusion:
-        yield _confusion(confusion)
+    for model, cases in grouped(document.unchanged, lambda case: case.model).items():
+        title, wrong = mixed_up(cases)
+        choices = [f"- {code(model)}: {code(each, _LINE)} ({n})" for each, n in wrong.most_common()]
+        yield from _folded(f"Tools mixed up: {title}", choices)
     if several:
         yield details("Scores by suite", _scores(document, suites, "", suites=True, whole=True))
     if document.baseline:
@@ -278,16 +279,6 @@ def case_entry(case: ListedCase, *, on_model: bool = True, place: str = "", addr
 
 def _of_world(case: CaseRow, line: str) -> str:
     return f"- {code(case.case)} on {code(case.model)}: {code(line, _LINE)}"
-
-
-def _confusion(found: Confusion) -> Section:
-    """A model's expected and called tools."""
-    matrix = matrix_of(found)
-    rows = matrix_rows(matrix, partial(code, table=True))
-    texts = [f"{code(found.model)}\n", *(f"\n{note}\n" for note in matrix.notes)]
-    table = "\n" + _table_head(rows[0], 1) if rows else ""
-    section = Section("".join(texts) + table, [_table_row(row) for row in rows[1:]])
-    return details(f"Tools called: {matrix.title}", section)
 
 
 def _changed_cases(comparison: Comparison) -> Sections:

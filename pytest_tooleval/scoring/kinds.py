@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..record.calls import ToolCall
-from ..record.confusion import Choice
+from ..record.choices import Choice
 from ..record.transcript import Transcript
 from ..suite.case import CaseKind, ResolvedCase
 from ..suite.expectations import ANY_TOOL
@@ -55,7 +55,7 @@ def _of_test(case: ResolvedCase, transcript: Transcript) -> Assessment:
 
 
 def choices_of(case: ResolvedCase, found: Assessment) -> tuple[Choice, ...]:
-    """Return each expected call against the call made for it: the counts of a confusion matrix.
+    """Return each expected call against the call made for it.
 
     Every expected call and every actual call is in exactly one choice, with these exceptions: if any
     tool is right (`"*"`), there is nothing to confuse; if any number of calls is right, extra ones are

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from ..record.comparison import Comparison
-from ..record.confusion import Confusion
 from ..record.document import Document, RowsDocument
 from ..record.gates import Gate
 from ..record.metrics import ordered_metrics
@@ -17,7 +16,6 @@ from ..record.results import CaseResult, CaseRow, Outcome, unchanged
 from ..record.run import Run, SummedRun
 from ..record.summary import Fallback, Mean, ModelSummary, SuiteSummary, Summary, Tokens
 from ..record.variants import ComparedVariant
-from .confusion import confusion_of
 from .rules import judged_by
 from .statistics import clusters_of, mean_of, reliability
 
@@ -38,8 +36,8 @@ def rows_document(
 ) -> RowsDocument:
     """The document without explanations and transcripts. Totals are over unchanged cases.
 
-    The gates settle which counted cases are tolerated. `intervals` adds confusion matrices and the
-    intervals of means.
+    The gates settle which counted cases are tolerated. `intervals` adds the intervals of
+    means.
     """
     cases = [settled(case, gates) for case in cases]
     own = unchanged(cases)
@@ -60,7 +58,6 @@ def rows_document(
         ),
         cases=cases,
         gates=tuple(gates),
-        confusion=_confusion(own) if intervals else (),
         baseline=baseline,
         variants=_variants(run, cases) if len(own) < len(cases) else (),
     )
@@ -76,13 +73,6 @@ def settled(case: _Row, gates: Sequence[Gate]) -> _Row:
 def whole_document(rows: RowsDocument, cases: Sequence[CaseResult]) -> Document:
     """The document with explanations and transcripts."""
     return Document(**{**_fields(rows), "cases": cases})
-
-
-def _confusion(cases: Sequence[CaseRow]) -> tuple[Confusion, ...]:
-    judged = [case for case in cases if case.outcome in SCORED]
-    by_model = grouped(judged, lambda case: case.model)
-    found = (confusion_of(model, group) for model, group in by_model.items())
-    return tuple(each for each in found if each.cells)
 
 
 def _variants(run: Run, cases: Sequence[CaseRow]) -> tuple[ComparedVariant, ...]:

@@ -2,9 +2,8 @@
 // A finished run: the HTML report, and the page of a run.
 
 import { CaseView } from "./case-view.js";
-import { findCase, startState } from "./cases.js";
+import { findCase } from "./cases.js";
 import { comparisonSection } from "./comparison.js";
-import { confusionSection } from "./confusion.js";
 import { capitalized, link } from "./dom.js";
 import { roundFor } from "./numbers.js";
 import { plotsSection, trendsSection } from "./plots.js";
@@ -14,7 +13,6 @@ import { variantsSection } from "./variants.js";
 /** @import { Surroundings } from "./case-view.js" */
 /** @import { Identity } from "./cases.js" */
 /** @import { Links } from "./comparison.js" */
-/** @import { Opening } from "./confusion.js" */
 /** @import { Trend } from "./plots.js" */
 /**
  * @typedef {Surroundings & {heading: string, runHref: (id: string) => string, address: (query: string) => string}} RunSurroundings
@@ -45,7 +43,6 @@ export class RunView {
       variantsSection(document, models, (of) => this.caseHref(around, of)),
       !isRed && cases,
       plotsSection(document),
-      confusionSection(document.matrices, this.opening(around)),
       trendsSection(trends, models),
     ].filter((node) => node instanceof HTMLElement);
     this.nodes = [verdictNode(document, around.heading), ...sections];
@@ -56,18 +53,6 @@ export class RunView {
   show(place) {
     place.replaceChildren(...this.nodes);
     this.cases.draw();
-  }
-
-  /** Shows only the cases of a cell. @param {RunSurroundings} around @returns {Opening} */
-  opening(around) {
-    const wanted = (/** @type {string} */ model, /** @type {string} */ choice) => ({ model: this.modelKey(model), choice });
-    return {
-      href: (model, choice) => around.address(new URLSearchParams(wanted(model, choice)).toString()),
-      open: (model, choice) => {
-        this.cases.change({ ...startState(), ...wanted(model, choice) }, true);
-        this.cases.node.scrollIntoView();
-      },
-    };
   }
 
   /** @param {string} model */

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from pytest_tooleval.history import Trend, TrendPoint
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.choices import Choice
 from pytest_tooleval.record.comparison import Comparison
-from pytest_tooleval.record.confusion import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import (

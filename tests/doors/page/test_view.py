@@ -14,7 +14,7 @@ from unit.reports.samples import comparison, document, gate, no_answer, row, tri
 
 from pytest_tooleval.history import Trend
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.confusion import Choice
+from pytest_tooleval.record.choices import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.reports.html import html_text
@@ -149,40 +149,22 @@ def test_means_have_their_intervals_drawn_and_said(draw: Draw) -> None:
     assert ends == pytest.approx([8 + 412 * passing.low, 8 + 412 * passing.high])
 
 
-def test_confused_tools_are_a_matrix_whose_cells_open_their_cases(draw: Draw) -> None:
-    made_up = Choice(expected="a", called="<b>x", hallucinated=True)
+def test_cases_are_filtered_by_the_tools_that_were_mixed_up(draw: Draw) -> None:
     found = {
         "right": Choice(expected="a", called="a"),
         "wrong": Choice(expected="a", called="b"),
-        "invented": made_up,
+        "invented": Choice(expected="a", called="<b>x", hallucinated=True),
         "quiet": Choice(),
     }
     rows = [
         row("failed", structs.replace(trial(), choices=(choice,)), case=name)
         for name, choice in found.items()
     ]
-    opened = draw(document(*rows, intervals=True))
-    page = opened.page
-
-    table = page.locator(".confusion")
-    assert table.locator("thead th").all_inner_texts()[1:] == ["a", "b", "none", "hallucinated"]
-    assert [line.split() for line in table.locator("tbody tr").all_inner_texts()] == [
-        ["a", "1", "1", "1"],
-        ["none", "1"],
-    ]
-    assert "2 of 4 choices right" in words(opened)
+    opened = draw(document(*rows))
+    menu = opened.page.get_by_role("combobox", name="Expected → called")
     for label, cases in (("b", ["wrong"]), ("(hallucinated)", ["invented"]), ("a", ["right"])):
-        cell = page.get_by_role("link", name=f"1 × a → {label}", exact=True)
-        cell.focus()
-        page.keyboard.press("Enter")
+        menu.select_option(f"a → {label}")
         assert opened.cases() == cases
-        shown = page.get_by_role("combobox", name="Expected → called")
-        assert shown.input_value() == f"a → {label}"
-    page.go_back()
-    assert opened.cases() == ["invented"]
-    opened.go(str(page.get_by_role("link", name="1 × (none) → (none)").get_attribute("href")))
-    assert opened.cases() == ["quiet"]
-    assert opened.complaints == []
 
 
 def test_reliability_for_every_k(draw: Draw) -> None:

@@ -72,7 +72,7 @@ def replayed(project: Project, count: int) -> None:
 
 
 def same_run(whole: dict[str, Any], merged: dict[str, Any]) -> None:
-    for part in ("cases", "models", "suites", "gates", "confusion"):
+    for part in ("cases", "models", "suites", "gates"):
         assert merged[part] == whole[part], part
     # Each names itself.
     assert {**(merged["baseline"] or {}), "new": 0} == {**(whole["baseline"] or {}), "new": 0}

@@ -1,4 +1,4 @@
-"""Which tool was called in place of which: what confusion matrices count."""
+"""Which tool was called in place of which."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from builders import call, tool
 
 from pytest_tooleval import score_messages
-from pytest_tooleval.record.confusion import Choice
+from pytest_tooleval.record.choices import Choice
 from pytest_tooleval.suite.load import parse_suite
 
 FIND = {**tool("find", defer_loading=True), "namespace": "crm"}
