@@ -84,8 +84,8 @@ def _with_tools(
     found: ImportResult, given: ToolList, name: str, existing: Mapping[str, Any] | None
 ) -> Applied:
     new = {"name": name, **given.settings, "tools": [], "test_cases": []}
-    suite, changes = update_suite(existing or new, given.tools, given.draft)
-    counts = [counted(len(given.tools), given.noun)]
+    suite, changes = update_suite(existing or new, given.tools)
+    counts = [counted(len(given.tools), "tool")]
     counts += [f"{counted(changes.drafted, 'draft')} to edit"] if changes.drafted else []
     remarks = changes.lines() if existing else []
     return Applied(suite, counts, remarks, found.left_out, bool(changes.broken))

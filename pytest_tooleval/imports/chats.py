@@ -69,6 +69,9 @@ _REPR = re.compile(
 )
 
 
+_MALFORMED = "(arguments that could not be parsed)"  # of a call with Inspect's `parse_error`
+
+
 class _Function(Struct):
     name: str
     arguments: Any = ""
@@ -533,6 +536,7 @@ def _nested(call: Any) -> Any:
         return call
     keys = ("arguments", "args", "input", "parameters", "kwargs")
     given: Any = next((found[key] for key in keys if found.get(key) is not None), {})
+    given = _MALFORMED if found.get("parse_error") else given
     id = next((found[key] for key in ("id", "call_id", "tool_call_id") if found.get(key)), None)
     return called(id, name, given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,7 +11,6 @@ from ..errors import Problem
 from ..record.call_like import UNREAD, kind_of, may_be_call
 from ..record.transcript import INNER, Message, Usage
 from ..record.untrusted import objects_in
-from ..suite.drafts import draft_case
 from ..text import counted, shown
 
 # A call's tool and arguments; None for a text alone, and where any will do.
@@ -75,18 +74,12 @@ class Expected(NamedTuple):
 
 
 class ToolList(NamedTuple):
-    """Tools as a suite has them, and those that it cannot have.
-
-    With them come settings of a new suite, what to call one of them, the drafts of its cases, and what
-    else to say.
-    """
+    """Tools as a suite has them, those that it cannot have, settings of a new suite, and what to say."""
 
     at: Problem
     tools: Sequence[dict[str, Any]]
     left_out: Sequence[Problem] = ()
     settings: Mapping[str, Any] = MappingProxyType({})
-    noun: str = "tool"
-    draft: Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]] = lambda tool: [draft_case(tool)]
     remarks: Sequence[str] = ()
 
 

@@ -1,12 +1,13 @@
-"""What a file of no known format looks like, and what to save instead."""
+"""Files that are not read: which they are, and what to save instead."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..record.untrusted import as_list, as_mapping
-from .records import looks_like
+from ..record.untrusted import as_list, as_mapping, as_text, objects_in
+from .records import decoded, looks_like
 
 _PAGE = "https://pytest-tooleval.github.io/pytest-tooleval/latest/guides/importing/#files"
 _SAVE = "Save the chat messages of each run, or requests with their answers, as JSON Lines"
@@ -21,28 +22,74 @@ _SESSIONS = (
     ("Cursor", {"bubbleId"}),
     ("Amp", {"created", "messages", "env"}),
 )
+# What those of other programs are, and what to do instead.
+_INSPECT = (
+    "a log of Inspect",
+    "Save the messages and tools of each sample, from read_eval_log(path, resolve_attachments=True)",
+)
+_LANGSMITH = (
+    "a run of LangSmith",
+    "Trace with OpenTelemetry instead, or save the messages, tools and answer of each llm run",
+)
+_TRL = ("a prompt and its completion, as TRL has them", "Join the two as messages")
+_SHAREGPT = (
+    "a conversation as ShareGPT has it",
+    "Save it as chat messages, with the calls in tool_calls and the tools in tools",
+)
+_CALLS = "Write a case for each, with the input as prompt and the calls as expected_calls"
+_DEEPEVAL = ("a golden or test case of DeepEval", _CALLS)
+_XLAM = ("a question as xLAM and APIGen have it", _CALLS)
+_SKILL = ("an agent skill", "Describe skills as tools in a JSON file, with name and description")
+_HERMES = ("<tools>", "</tools>")  # around the tools that a system prompt describes
+SKILL_FILE = "SKILL.md"
 _SQLITE = b"SQLite format 3\0"
 
 
-def session_in(path: Path) -> str | None:
-    """Two sentences about the session of a program whose files are no JSON; None if it is none."""
+def foreign_file(path: Path) -> str | None:
+    """Two sentences about a file of another program that is no JSON; None if it is none."""
     if path.name.startswith(".aider.") or path.name == "aider.chat.history.md":
         return _session("Aider")
+    if path.name == SKILL_FILE or path.suffix == ".eval":
+        return _other(*(_INSPECT if path.suffix == ".eval" else _SKILL))
     if path.is_file():
         with path.open("rb") as file:
             return _session("Cursor, or another database") if file.read(16) == _SQLITE else None
     return None
 
 
-def session_of(value: Any) -> str | None:
-    """Two sentences about the session of a program that is not read; None if it is none."""
+def foreign_record(value: Any) -> str | None:
+    """Two sentences about a record of a program that is not read; None if it is none."""
     found = as_mapping(next(iter(as_list(value)), value))
     name = next((name for name, keys in _SESSIONS if keys <= found.keys()), None)
-    return _session(name) if name else None
+    other = _program_of(found)
+    return _session(name) if name else _other(*other) if other else None
+
+
+def _program_of(found: Mapping[str, Any]) -> tuple[str, str] | None:
+    if isinstance(found.get("samples"), list) and "task" in as_mapping(found.get("eval")):
+        return _INSPECT
+    if "run_type" in next(iter(objects_in(found.get("post"))), found):
+        return _LANGSMITH
+    if objects_in(found.get("prompt")) and ("completion" in found or "chosen" in found):
+        return _TRL
+    turns = decoded(found.get("conversations") or found.get("conversation") or found.get("chosen"))
+    first = next(iter(objects_in(found.get("messages"))), {})
+    described = first.get("role") == "system" and not found.get("tools")
+    is_hermes = described and all(each in as_text(first.get("content")) for each in _HERMES)
+    if is_hermes or any({"from", "value"} <= each.keys() for each in objects_in(turns)):
+        return _SHAREGPT
+    expected = found.get("expected_tools", found.get("expectedTools"))
+    if isinstance(found.get("input"), str) and isinstance(expected, list) and "type" not in found:
+        return _DEEPEVAL
+    return _XLAM if {"query", "answers", "tools"} <= found.keys() else None
 
 
 def _session(name: str) -> str:
-    return f"This is a session of {name}, which is not read. {_LOG}: {_PAGE}"
+    return _other(f"a session of {name}", _LOG)
+
+
+def _other(title: str, instead: str) -> str:
+    return f"This is {title}, which is not read. {instead}: {_PAGE}"
 
 
 def what_is(value: Any) -> str:

@@ -45,8 +45,7 @@ class Format:
 
     `title` names it in messages. `holds` recognises a record of a file, and `read` reads all files of
     the format together. It is a special case of those in `over`: a file that both recognise is in it.
-    `is_of_skills` says that SKILL.md is read in a folder. If it `is_strict`, a record that it does not
-    recognise is refused. The texts are for the docs.
+    If it `is_strict`, a record that it does not recognise is refused. The texts are for the docs.
     """
 
     title: str
@@ -58,7 +57,6 @@ class Format:
     expectations: str = ""
     example: str = "log.jsonl"
     over: tuple[str, ...] = ()
-    is_of_skills: bool = False
     is_strict: bool = False
 
     def items(self, sources: Sequence[Source]) -> list[Item]:

@@ -51,8 +51,6 @@ def is_list(value: Any) -> bool:
     found = objects_in(value)
     if not found or len(found) != len(as_list(value)):
         return False
-    if all("from" in each and "value" in each for each in found):
-        return True
     if all("part_kind" in as_mapping(next(iter(as_list(each.get("parts"))), None)) for each in found):
         return True
     speakers = {*map(_speaker, found)}
@@ -127,8 +125,6 @@ def conversation_at(record: Record, found: Found) -> Record:
     Everything else is in `beside`, where it is only searched for calls.
     """
     made: dict[str, Any] = {"messages": found.messages}
-    if all("from" in as_mapping(each) for each in found.messages):
-        made = {"conversations": found.messages}
     for each in reversed(found.around):
         about = {key: each[key] for key, kind in _ABOUT.items() if isinstance(each.get(key), kind)}
         made |= {"tools" if key == "tool_definitions" else key: value for key, value in about.items()}

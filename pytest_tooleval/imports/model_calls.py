@@ -17,7 +17,7 @@ from .formats.langchain import chat_message, fields_of
 from .formats.vercel import chat_messages_of, is_message
 from .records import Record, UnusableError, decoded
 from .span_dialects import ModelCall, call_of, in_chat, tool_run_of
-from .spans import TraceSpan, first_of
+from .spans import TraceSpan
 from .traces import joined
 
 # The attributes with a request and its answer: those of spans made of another tracer's records, which
@@ -147,9 +147,3 @@ def _generation(answer: Mapping[str, Any]) -> Mapping[str, Any]:
     generations = as_list(answer.get("generations"))
     first = generations[0] if generations else None
     return as_mapping(first[0] if isinstance(first, list) and first else first)
-
-
-def usage_of(answer: Any) -> Mapping[str, Any]:
-    """The usage in LangChain's message; empty without one."""
-    message = fields_of(_generation(as_mapping(answer)).get("message"))
-    return as_mapping(first_of(message, "usage_metadata"))

@@ -13,11 +13,9 @@ from ..errors import ConfigError, Problem, SuiteError, each_reason_once
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, near
 from .conversation import Item
-from .foreign import session_in, session_of, what_is
+from .foreign import SKILL_FILE, foreign_file, foreign_record, what_is
 from .format import Clean, Format, Source
 from .formats import all_formats
-from .formats.inspect_logs import read_archive
-from .formats.skills import SKILL_FILE, skill_files
 from .message_lists import answer_beside, at_place, conversation_at, is_list, is_message, lists_in
 from .records import Record, UnusableError, read_records, read_yaml
 
@@ -80,12 +78,13 @@ def read_files(
     messages in each record. `place` says where they are. `clean` removes secrets from all values. Raises
     SuiteError for files that cannot be read, ConfigError for an unknown name.
     """
-    format = None if named is None else _named(named)
+    if named is not None:
+        _require_known(named)
     sources: dict[str, list[Source]] = {}
     problems: list[Problem] = []
     is_part = False
     size = 0
-    for path, is_inside in {each.resolve(): (each, own) for each, own in _files(paths, format)}.values():
+    for path, is_inside in {each.resolve(): (each, own) for each, own in _files(paths)}.values():
         if most is not None and is_inside and size >= most:
             is_part = True
             continue
@@ -119,16 +118,15 @@ def read_files(
     return read
 
 
-def _named(name: str) -> Format:
+def _require_known(name: str) -> None:
     formats = all_formats()
     if name not in formats:
         raise ConfigError(
             f"there is no format {name}{near(name, formats)}; formats: {', '.join(formats)}"
         )
-    return formats[name]
 
 
-def _files(paths: Iterable[Path], format: Format | None) -> Iterator[tuple[Path, bool]]:
+def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
     """The files, and whether each is in one of the folders."""
     for path in paths:
         if not path.is_dir():
@@ -137,11 +135,9 @@ def _files(paths: Iterable[Path], format: Format | None) -> Iterator[tuple[Path,
         paths_in = sorted(path.rglob("*"))
         names = (each for each in paths_in if each.suffix in _ENDINGS or _is_yaml(each))
         found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
-        if not found or (format and format.is_of_skills):
-            found = list(skill_files(path))
+        found = found or [each for each in paths_in if each.name == SKILL_FILE]
         if not found:
-            message = f"no *.json, *.jsonl, *.eval or {SKILL_FILE} in this folder"
-            raise SuiteError([Problem(str(path), 1, 1, "", message)])
+            raise SuiteError([Problem(str(path), 1, 1, "", "no *.json or *.jsonl in this folder")])
         yield from ((each, True) for each in found)
 
 
@@ -161,20 +157,17 @@ def _is_cassette(path: Path) -> bool:
 def _source(
     path: Path, clean: Clean, place: str | None, most: int | None
 ) -> tuple[Source, list[Problem]]:
-    if path.name == SKILL_FILE:
-        return Source(path, [Record(path, 1, {SKILL_FILE: str(path)})]), []
     message = ""
     if path.exists() and not path.is_file():
         message = "not a regular file; write what it gives to one first"
     elif path.exists() and path.stat().st_size > _MOST_BYTES:
         message = f"more than {_MOST_BYTES >> 20} MiB; split the file"
     else:
-        message = session_in(path) or ""
+        message = foreign_file(path) or ""
     if message:
         raise SuiteError([Problem(str(path), 1, 1, "", message)])
-    if path.suffix == ".eval" or path.suffix in _YAML or _is_cassette(path):
-        value = read_archive(path) if path.suffix == ".eval" else read_yaml(path)
-        records, problems = [Record(path, 1, clean([value])[0])], list[Problem]()
+    if path.suffix in _YAML or _is_cassette(path):
+        records, problems = [Record(path, 1, clean([read_yaml(path)])[0])], list[Problem]()
     else:
         records, problems = read_records(path, clean, most)
     is_cut = len(records) + len(problems) == most
@@ -246,14 +239,23 @@ def _holds(format: Format, values: Sequence[Any]) -> bool:
     return False
 
 
+def _without_foreign(source: Source) -> tuple[Source, list[Problem]]:
+    """The file without the records of programs that are not read, and what to do about these."""
+    reasons = [foreign_record(record.value) for record in source.records]
+    pairs = [*zip(source.records, reasons, strict=True)]
+    own = [record for record, why in pairs if why is None]
+    return replace(source, records=own), [record.problem(why) for record, why in pairs if why]
+
+
 def _parts(
     source: Source, named: str | None, place: str | None
 ) -> Iterator[tuple[str, Source] | Problem]:
     """The parts of a file by format, as a cassette may have answers of several APIs; and problems."""
-    first = source.records[0]
-    if not named and not place and (why := session_of(first.value)):
-        yield first.problem(why)
-        return
+    if not named and not place:
+        source, strange = _without_foreign(source)
+        yield from strange if source.records else strange[:1]
+        if not source.records:
+            return
     found = [named] if named else [] if place else _recognising(source)
     if not found or place:
         source, broken = _at_messages(source, place)

@@ -209,8 +209,8 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
         try:
             msgspec.json.decode(value, type=msgspec.Raw)
         except (msgspec.DecodeError, RecursionError):
-            found_values, rest = one_after_another(value.decode())
-            members = members if rest else [text.encode() for _, text in found_values]
+            texts, rest = _one_after_another(value.decode())
+            members = members if rest else [text.encode() for text in texts]
     if value.startswith(b"["):
         members = [bytes(raw) for raw in msgspec.json.decode(value, type=list[msgspec.Raw])]
     found = []
@@ -224,14 +224,14 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
-def one_after_another(text: str) -> tuple[list[tuple[Any, str]], str]:
-    """The JSON values that a text begins with, each with its own text, and the rest of the text."""
-    found: list[tuple[Any, str]] = []
+def _one_after_another(text: str) -> tuple[list[str], str]:
+    """The texts of the JSON values that a text begins with, and the rest of the text."""
+    found: list[str] = []
     place = len(text) - len(text.lstrip())
     with suppress(ValueError, RecursionError):
         while place < len(text):
-            value, end = _DECODE(text, place)
-            found.append((value, text[place:end]))
+            _, end = _DECODE(text, place)
+            found.append(text[place:end])
             space = _BETWEEN.match(text, end)
             place = space.end() if space else end
     return found, text[place:]

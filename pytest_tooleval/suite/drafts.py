@@ -13,7 +13,7 @@ from .tool_names import definition_of, name_in_suite, provider_name
 from .tools import Custom
 
 DRAFT = "draft"  # the skip reason of drafts
-EDIT = "[edit: say this as a user would]"
+_EDIT = "[edit: say this as a user would]"
 _LONGEST_TEXT = 160
 _LONGEST_VALUE = 300
 # A sentence ends at a full stop before a capital letter; "e.g. this" goes on.
@@ -31,7 +31,7 @@ def draft_case(tool: Mapping[str, Any]) -> dict[str, Any]:
     params = required_values(schema or {})
     return {
         "id": provider_name(name),
-        "prompt": f"{EDIT} {_request(name, function.get('description'))}{_stated(params)}",
+        "prompt": f"{_EDIT} {_request(name, function.get('description'))}{_stated(params)}",
         "expected_tool": name,
         "expected_params": {key: expected_value(value) for key, value in params.items()},
         "skip": DRAFT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,6 @@ from .model import Suite
 from .tool_names import definition_of, name_in_suite
 
 Tool = Mapping[str, Any]
-DraftCases = Callable[[Tool], Sequence[Mapping[str, Any]]]
 
 _PARAMS = re.compile(
     r"test_cases\[(\d+)\]\.(?:expected_params|expected_calls\[(\d+)\]\.params)\.?(.*)", re.DOTALL
@@ -50,17 +49,12 @@ class Changes:
 
 
 def update_suite(
-    existing: Mapping[str, Any],
-    tools: Sequence[Tool],
-    draft: DraftCases = lambda tool: [draft_case(tool)],
-    *,
-    drafts: bool = True,
+    existing: Mapping[str, Any], tools: Sequence[Tool], *, drafts: bool = True
 ) -> tuple[dict[str, Any], Changes]:
     """The suite with these tools (in OpenAI's format) in place of its tools, and the changes.
 
-    Name, settings and written cases stay. With `drafts`, the cases that `draft` returns are added for
-    each new tool. Drafts that nobody has edited are replaced if their tool has changed, and removed if
-    it has gone.
+    Name, settings and written cases stay. With `drafts`, one is added for each new tool. Drafts that
+    nobody has edited are replaced if their tool has changed, and removed if it has gone.
     """
     before = dict(existing)
     commented = _by_name(before.get("tools") or ())
@@ -72,16 +66,16 @@ def update_suite(
         if key in old and canonical(old[key]) != canonical(new[key])
     }
     added = [key for key in new if key not in old]
-    kept, written, drafted = _kept_cases(before, old, new, changed, draft)
+    kept, written, drafted = _kept_cases(before, old, new, changed)
     after = {**before, "tools": [_with_comment(tool, commented) for tool in tools], "test_cases": kept}
     updated = read_model(after)
     taken = {str(case.id) for case in updated.test_cases}
     for key in added if drafts else ():
-        for case_ in draft(new[key]):
-            id = _free(case_["id"], taken)
-            taken.add(id)
-            kept.append({**case_, "id": id})
-            drafted += 1
+        draft = draft_case(new[key])
+        id = _free(draft["id"], taken)
+        taken.add(id)
+        kept.append({**draft, "id": id})
+        drafted += 1
     changes = Changes(
         added=tuple(name_in_suite(new[key]) for key in added),
         removed=tuple(name_in_suite(old[key]) for key in old if key not in new),
@@ -100,26 +94,20 @@ def _kept_cases(
     old: Mapping[str, Tool],
     new: Mapping[str, Tool],
     changed: Collection[str],
-    draft: DraftCases,
 ) -> tuple[list[Any], set[str], int]:
     """The cases to keep, with the ids of those that are no drafts, and how many drafts are new."""
     kept: list[Any] = []
     written: set[str] = set()
     drafted = 0
-    made = {
-        _unnamed(case): (key, place)
-        for key, tool in old.items()
-        for place, case in enumerate(draft(tool))
-    }
+    made = {_unnamed(draft_case(tool)): key for key, tool in old.items()}
     for data, case in zip(before["test_cases"], read_model(before).test_cases, strict=True):
-        found = made.get(_unnamed(data)) if case.skip == DRAFT else None
-        if found is None:
+        key = made.get(_unnamed(data)) if case.skip == DRAFT else None
+        if key is None:
             kept.append(data)
             written.add(str(case.id))
             continue
-        key, place = found
         if key in changed:
-            kept.append({**draft(new[key])[place], "id": case.id})
+            kept.append({**draft_case(new[key]), "id": case.id})
             drafted += 1
         elif key in new:
             kept.append(data)

@@ -20,7 +20,6 @@ from ...explain import describe, show
 from ...record.untrusted import as_list, as_mapping, as_text
 from ...suite.made_cases import case_problem
 from ...suite.tool_names import provider_name
-from ..bfcl_turns import conversation, functions_of, prompt_of
 from ..conversation import Item, MadeSuite
 from ..format import Format, Source
 from ..openai_tools import typed
@@ -45,8 +44,8 @@ _REFUSED = {
     "chatable": "it has no tools",
     "format_sensitivity": "it only lists questions of other categories; convert those",
 }
+_FAMILIES = {"exec_": _EXECUTED, "multi_turn_": _AGENT}
 _WITHOUT_ANSWERS = ("irrelevance", "relevance")
-_CONVERSATIONS = "multi_turn_"
 
 
 def _id(entry: Any) -> str | None:
@@ -58,22 +57,19 @@ def _case(questions: Path, entry: Any, truths: Mapping[str, Any], where: str) ->
     """A case for a question. UnusableError if a suite cannot express its category, or has no answer."""
     name, match = _id(entry), _FILE.fullmatch(questions.name)
     category = match[2] if match and name is None else _category(name or "")
-    reason = _EXECUTED if f"{category}_".startswith("exec_") else _REFUSED.get(category)
+    family = next((why for begin, why in _FAMILIES.items() if f"{category}_".startswith(begin)), None)
+    reason = _REFUSED.get(category, family)
     if reason is not None:
         raise UnusableError(f"the category {category} cannot be converted: {reason}")
     if name is None:
         raise UnusableError(f'expected an object with an "id", got {describe(entry)}')
     if name not in truths and category not in _WITHOUT_ANSWERS:
         raise UnusableError(f"no answer{where}")
-    is_conversation = category.startswith(_CONVERSATIONS)
-    functions = functions_of(entry, questions.parent) if is_conversation else entry.get("function")
+    functions = entry.get("function")
     if not isinstance(functions, list):
         raise UnusableError(f'"function": expected a list of functions, got {describe(functions)}')
     names = _tool_names(functions)
     tools = [_tool(function, names) for function in functions]
-    if is_conversation:
-        made = conversation(entry, truths[name], functions)
-        return {"id": name, **made, "tools": tools, "param_scoring": "bfcl"}
     case = {"id": name, "prompt": _prompt(entry.get("question")), "tools": tools}
     if category == "irrelevance":
         return {**case, "expected_calls": []}
@@ -94,7 +90,10 @@ def _prompt(question: Any) -> Any:
         raise UnusableError(f'"question": expected a list of turns, got {describe(question)}')
     if len(question) != 1:
         raise UnusableError(f'"question": expected one turn, got {len(question)}')
-    return prompt_of(question[0])
+    messages = question[0]
+    if len(messages) == 1 and as_mapping(messages[0]).get("role") == "user":
+        return messages[0].get("content")
+    return messages
 
 
 def _tool_names(functions: Sequence[Any]) -> dict[str, str]:

@@ -63,5 +63,5 @@ FORMAT = Format(
     example="trace.json",
     holds=_holds,
     read=trace_reader(_spans, "no observation of the type GENERATION, which is a call of a model"),
-    over=("openai", "anthropic", "gemini", "vercel", "langchain", "bedrock", "deepeval", "tools"),
+    over=("openai", "anthropic", "gemini", "vercel", "langchain", "bedrock", "tools"),
 )

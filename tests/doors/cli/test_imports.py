@@ -95,25 +95,6 @@ def test_traces(tmp_path: Path) -> None:
     assert "no span has messages" in done.output
 
 
-def test_skills(tmp_path: Path) -> None:
-    out = tmp_path / "routing.tooleval.json"
-    folder = tmp_path / "skills"
-    for name in ("pdf-forms", "web-page"):
-        (folder / name).mkdir(parents=True)
-        write(folder / name / "SKILL.md", f"---\nname: {name}\ndescription: About {name}.\n---")
-
-    done = run(folder, "--out", out)
-    assert (done.exit_code, done.output) == (
-        0,
-        f"{folder}/pdf-forms/SKILL.md and 1 more file: 2 records as agent skills\n"
-        f"wrote {out}: 2 skills, 4 drafts to edit\n",
-    )
-    (folder / "web-page" / "SKILL.md").unlink()
-    done = run(folder, "--out", out)
-    assert done.output.endswith(f'wrote {out}: 1 skill\nremoved: "web-page"\n')
-    assert len(load_suite(out).test_cases) == 2
-
-
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -398,8 +379,6 @@ def test_domains_of_tau2_that_cannot_be_converted(
 def test_any_import_may_be_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The suite alone goes to stdout, whatever modules print."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "pdf").mkdir()
-    write(tmp_path / "pdf" / "SKILL.md", "---\nname: pdf\ndescription: About it.\n---")
     write(
         tmp_path / "printed_app.py",
         "print('loaded')",
@@ -411,7 +390,6 @@ def test_any_import_may_be_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (("agent", "printed_app:tools"), "tools", "1 tool, 1 draft to edit"),
         ((write(tmp_path / "shop.json", [TOOL]),), "shop", "1 tool, 1 draft to edit"),
         ((spans,), "opentelemetry", "4 cases added"),
-        ((tmp_path, "--format", "skills"), tmp_path.name, "1 skill, 2 drafts to edit"),
         ((bfcl_files(tmp_path, 2),), "BFCL v3 simple", "2 cases added"),
     ):
         before = sorted(tmp_path.rglob("*.json"))

@@ -210,6 +210,7 @@ def test_messages_stay_messages(tmp_path: Path) -> None:
         ("javascript_3", "JavaScript source code"),
         ("memory_0-customer-0", "simulated environment"),
         ("exec_simple_1", "judged by running them"),
+        ("multi_turn_long_context_7", "simulated environment; use mocks"),
     ],
 )
 def test_categories_that_no_suite_can_express_are_refused(
@@ -218,71 +219,6 @@ def test_categories_that_no_suite_can_express_are_refused(
     (problem,) = problems(write(tmp_path, "q.json", {"id": name, "question": []}))
     assert problem.startswith("1:1: the category")
     assert reason in problem
-
-
-def conversation(tmp_path: Path, entry: dict[str, Any], *truth: list[str]) -> Path:
-    """A question file with one conversation, its answers and the functions of its class beside it."""
-    parameters = {"amount": {"type": "float"}, "note": {"type": "string"}}
-    function = {
-        "name": "fund_account",
-        "description": "Fund.",
-        "parameters": {"type": "dict", "properties": parameters, "required": ["amount"]},
-        "response": {"type": "dict"},
-    }
-    functions = [function, {**function, "name": "trading_logout"}]
-    write(tmp_path / "multi_turn_func_doc", "trading_bot.json", *functions)
-    world = {"involved_classes": ["TradingBot"], "initial_config": {"TradingBot": {}, "Other": {}}}
-    answers = {"id": entry["id"], "ground_truth": truth}
-    write(tmp_path / "possible_answer", "q.json", answers)
-    return write(tmp_path, "q.json", {**world, **entry})
-
-
-def test_conversations_are_played_on_bfcls_own_classes(tmp_path: Path) -> None:
-    messages = [{"role": "user", "content": "Go"}]
-    entry = {
-        "id": "multi_turn_long_context_7",
-        "question": [messages, [], messages],
-        "missed_function": {"1": ["trading_logout"]},
-    }
-    file = conversation(tmp_path, entry, ["fund_account(5.0, note='a')"], ["trading_logout()"], [])
-    (case,) = bfcl_suite(file)["test_cases"]
-    funded = {"tool": "fund_account", "params": {"amount": 5.0, "note": "a"}}
-    assert case["turns"] == [
-        {"prompt": "Go", "expected_calls": [funded]},
-        {
-            "prompt": "I have updated some more functions you can choose from. What about now?",
-            "new_tools": ["trading_logout"],
-            "expected_calls": [{"tool": "trading_logout", "params": {}}],
-        },
-        {"prompt": "Go"},
-    ]
-    args = {"classes": ["TradingBot"], "config": {"TradingBot": {}}, "long_context": True}
-    assert (case["match"], case["results"]) == ("state", True)
-    assert case["world"] == "pytest_tooleval.worlds.bfcl:BFCL"
-    assert case["world_args"] == args
-    assert case["param_scoring"] == "bfcl"  # a decorated name is no name of a tool
-    function = case["tools"][0]["function"]
-    assert function["parameters"]["properties"]["amount"] == {"type": "number"}
-    assert function["description"] == (
-        'Fund. The response field has the following schema: {"type": "dict"}'
-    )
-
-
-@pytest.mark.parametrize(
-    ("truth", "message"),
-    [
-        (["fly()"], 'the answer calls "fly", which is not among the functions'),
-        (["fund_account(amount=now())"], "is not a call with plain values"),
-        (["fund_account("], "is not a call with plain values"),
-        (["fund_account(amount=1e400)"], "is not a call with plain values"),
-        ([], "the answer has 0 turns, but the question has 1"),
-    ],
-)
-def test_a_ground_truth_that_cannot_be_played(tmp_path: Path, truth: list[str], message: str) -> None:
-    entry = {"id": "multi_turn_base_0", "question": [[{"role": "user", "content": "Go"}]]}
-    file = conversation(tmp_path, entry, *([truth] if truth else []))
-    (problem,) = problems(file)
-    assert message in problem
 
 
 def test_a_file_without_questions_is_refused_by_its_name(tmp_path: Path) -> None:

@@ -101,3 +101,80 @@ def test_sessions_that_are_not_read_are_named(
     (tmp_path / name).write_text(text)
     with pytest.raises(SuiteError, match=f"a session of {program}.* is not read. Log the requests"):
         found_in([tmp_path / name], None, has_tools=False)
+
+
+RUN = {
+    "run_type": "llm",
+    "inputs": {"messages": chat()[:1]},
+    "outputs": {"choices": [{"message": chat()[1]}]},
+}
+TURNS = [{"from": "human", "value": "Help."}, {"from": "gpt", "value": "Done."}]
+HERMES = {"role": "system", "content": "Use <tools>[]</tools>"}
+TOOL = {"name": "refund", "parameters": {"type": "object"}}
+CALL = {"name": "refund", "arguments": OSLO}
+SAMPLE = {"messages": chat(), "attachments": {"a1": "?"}}
+INSPECT, LANGSMITH, TRL = "a log of Inspect", "a run of LangSmith", "as TRL has them"
+SHAREGPT, DEEPEVAL, XLAM = "as ShareGPT has it", "case of DeepEval", "a question as xLAM"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        # Read as the chat messages that they are.
+        ({"messages": chat(), "tools": [TOOL]}, [OSLO, None]),
+        ({"conversations": chat()}, [OSLO, None]),
+        ({"messages": [HERMES, *chat()], "tools": [TOOL]}, [OSLO, None]),
+        ({"messages": chat(), "eval": {"task": "t"}}, [OSLO, None]),
+        ({"request": {"messages": chat()[:1]}, "response": RUN["outputs"], "name": "llm"}, [OSLO]),
+        # Refused.
+        ({"prompt": chat()[:1], "completion": chat()[1:2], "tools": [TOOL]}, TRL),
+        ({"prompt": chat()[:1], "chosen": chat()[:2], "rejected": []}, TRL),
+        ({"eval": {"task": "t"}, "samples": [SAMPLE]}, INSPECT),
+        (RUN, LANGSMITH),
+        ([{**RUN, "run_type": "chain"}, RUN], LANGSMITH),
+        ({"post": [RUN], "patch": []}, LANGSMITH),
+        ({"input": "Help.", "expected_tools": ["refund"], "actual_output": "Done."}, DEEPEVAL),
+        ({"input": "Help.", "expectedTools": [CALL], "output": chat()[1]}, DEEPEVAL),
+        ({"conversations": TURNS}, SHAREGPT),
+        ({"conversations": json.dumps(TURNS), "tools": "[]"}, SHAREGPT),
+        ({"conversations": TURNS[:1], "chosen": TURNS[1], "rejected": TURNS[1]}, SHAREGPT),
+        ({"messages": [HERMES, *chat()]}, SHAREGPT),
+        ({"a": {"turns": TURNS}}, "no list of chat messages is found"),
+        (TURNS, "no list of chat messages is found"),
+        ({"query": "Help.", "answers": json.dumps([CALL]), "tools": "[]"}, XLAM),
+    ],
+)
+def test_what_other_programs_write_is_read_as_messages_or_refused(
+    tmp_path: Path, value: Any, expected: Any
+) -> None:
+    path = tmp_path / "log.json"
+    if isinstance(expected, str):
+        for read in (cases_of, lambda path, value: read_transcripts([path])):
+            with pytest.raises(SuiteError) as caught:
+                read(path, value)
+            (problem,) = caught.value.problems
+            assert expected in problem.message
+            assert "/guides/importing/#files" in problem.message
+    else:
+        assert cases_of(path, value)[1:] == expected
+
+
+def test_files_of_other_programs_that_are_no_json_are_refused(tmp_path: Path) -> None:
+    for name, title in (("log.eval", INSPECT), ("SKILL.md", "an agent skill")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).write_text("PK")
+        for path in (tmp_path / name, tmp_path / name / name):
+            with pytest.raises(SuiteError, match=f"This is {title}, which is not read"):
+                found_in([path], None, has_tools=False)
+
+
+def test_records_that_are_not_read_are_left_out_of_others(tmp_path: Path) -> None:
+    values = [{"messages": chat()}, {"conversations": TURNS}]
+    assert cases_of(tmp_path / "log.jsonl", values) == ["", OSLO, None, "left out"]
+
+
+def test_a_call_that_inspect_could_not_parse_is_no_call_without_arguments(tmp_path: Path) -> None:
+    call = {"id": "c", "function": "refund", "arguments": {}, "parse_error": "no JSON"}
+    value = {"messages": [*chat()[:1], {"role": "assistant", "tool_calls": [call]}]}
+    with pytest.raises(SuiteError, match=r"a call of .*could not be parsed"):
+        cases_of(tmp_path / "log.json", value)

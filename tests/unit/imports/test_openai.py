@@ -498,7 +498,7 @@ def test_calls_that_the_provider_ran_itself_are_no_answers_and_no_prompt(tmp_pat
     assert second["prompt"] == [user, answered, later]
 
 
-@pytest.mark.parametrize("field", ["answers", "conversations", "completion", "response", "contents"])
+@pytest.mark.parametrize("field", ["conversations", "completion", "response", "contents"])
 def test_a_conversation_with_tools_is_no_list_of_tools(tmp_path: Path, field: str) -> None:
     (reason,) = refused(tmp_path, [{"query": "Hi", field: ["x"], "tools": [tool()]}])
     assert "tool" not in reason.partition("keys")[0]

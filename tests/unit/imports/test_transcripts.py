@@ -554,8 +554,8 @@ def test_what_may_be_a_call_is_kept_or_refused(tmp_path: Path, value: Any) -> No
 
 
 RECORDINGS = """
-atif azure_evals bedrock claude_code codex gemini gemini_cli inspect_logs langchain
-langfuse langsmith otel promptfoo_results pydantic_ai sharegpt trl vercel
+atif azure_evals bedrock claude_code codex gemini gemini_cli langchain
+langfuse otel promptfoo_results pydantic_ai vercel
 """.split()
 DATA = Path(__file__).parents[2] / "data/formats"
 
