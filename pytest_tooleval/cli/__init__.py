@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
@@ -66,8 +67,9 @@ class _Commands(Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _ELSEWHERE:
-            raise click.UsageError(f"no such command '{cmd_name}'; use {_ELSEWHERE[cmd_name]}")
+        known = get_close_matches(cmd_name, [*_COMMANDS, *_ELSEWHERE], n=1)
+        if known and known[0] in _ELSEWHERE:
+            raise click.UsageError(f"no such command '{cmd_name}'; use {_ELSEWHERE[known[0]]}")
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = resolve_name(f"{__name__}.{_COMMANDS[cmd_name].name}")

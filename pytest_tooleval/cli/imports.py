@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ from ..suite.source import SuiteSource
 from ..text import counted, printable, shorten
 from .history import side_of
 from .shared import Group, NoAddress, server_options
-from .suite_files import SuitePath, existing, name_for, say, write
+from .suite_files import STDOUT, SuitePath, existing, name_for, say, write
 
 if TYPE_CHECKING:
     from ..imports.apply import ImportResult
@@ -200,6 +201,9 @@ def _import(
         say(out, line)
     if not is_valid or made.is_broken:
         raise SystemExit(1)
+    if out != STDOUT and any("skip" not in case for case in made.suite["test_cases"]):
+        model = "" if Project.around().models() else " --tooleval-model=MODEL"
+        say(out, f"run it: pytest {shlex.quote(out.as_posix())}{model}")
 
 
 def lines_of(problems: Iterable[Problem]) -> Iterator[str]:

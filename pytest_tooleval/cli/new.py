@@ -84,7 +84,8 @@ def new(
 ) -> None:
     """Write a first suite that you can run: an example, or one made of the options.
 
-    FILE ends in .tooleval.json; the default is the suite's name, in the first of pytest's testpaths.
+    FILE ends in .tooleval.json; the default is the suite's name, in the first of pytest's testpaths
+    if that is inside the current folder.
     If it ends in .py, such as test_weather.py, an example of a test in Python is written.
     """
     if file is not None and file.suffix == ".py":

@@ -19,7 +19,7 @@ from . import bytecode  # before all others
 # isort: split
 from ..suite.discovery import SUITE_ENDING
 from . import gc_tuning
-from .options import add_options, ini_options, typed_options
+from .options import add_options, ini_options, suggest_options, typed_options
 from .processes import STANDARD_INPUT, USAGE_ERROR, process_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, args: list[str]
+) -> Generator[None, None, None]:
+    suggest_options(args)
     # Set by programs that start pytest; child processes must not see it.
     if os.environ.pop("TOOLEVAL_STOP_ON_EOF", ""):
         early_config.stash[STANDARD_INPUT] = os.dup(0)  # before pytest replaces it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -21,6 +22,15 @@ def add_options(parser: pytest.Parser) -> None:
                 type = "args" if option.many else "bool" if option.is_flag else "string"
                 help = f"default of --tooleval-{option.name}"
                 parser.addini(_PREFIX + option.key, help, type=type, default=None)  # type: ignore[arg-type]
+
+
+def suggest_options(args: Iterable[str]) -> None:
+    """Raise UsageError for an option of ours that is misspelt, where pytest would only refuse it."""
+    prefix, names = "--tooleval-", [option.name for option in OPTIONS.values()]
+    for arg in (arg.partition("=")[0] for arg in args if arg.startswith(prefix)):
+        name = arg.removeprefix(prefix)
+        if name not in names and (hint := near(name, names, prefix)):
+            raise pytest.UsageError(f"unknown option {arg}{hint}")
 
 
 def _for_argparse(option: Option) -> dict[str, Any]:

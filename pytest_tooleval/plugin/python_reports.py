@@ -52,4 +52,4 @@ def show(report: pytest.TestReport, result: CaseResult) -> None:
             ("trials", printable("\n".join([result.reason, *lines]), keep_newlines=True))
         )
     if wrong and wrong[0].transcript is not None:
-        report.sections.append(("transcript", render_transcript(wrong[0])))
+        report.sections.append(("transcript", render_transcript(wrong[0]).partition("\n")[2]))

@@ -136,7 +136,8 @@ class Terminal(Observer):
         # The fixture also queries models: show the summary if that has cost something.
         paid = spent and (run.planned or any(each.usd for each in spent.values()))
         judged = bool(book.verdict.findings)
-        if (book.cases or paid or judged) and not self._silent:
+        shown = book.cases or paid or judged or _unnamed(terminalreporter, document)
+        if shown and not self._silent:
             self._write_summary(terminalreporter, document)
         elif judged and not self._config.option.no_summary:
             # With -qq, pytest reports only what failed.
@@ -204,8 +205,7 @@ class Terminal(Observer):
         _write(reporter, score_lines(document, whole=whole))
         for problem in (*known.problems, *known.unclaimed):
             reporter.write_line(printable(problem), yellow=True)
-        unnamed = sum(case.model == "" for case in document.unchanged)
-        if unnamed:
+        if unnamed := _unnamed(reporter, document):
             cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
             reason = no_model(reporter.config)
             reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
@@ -230,6 +230,15 @@ class Terminal(Observer):
             reporter.write_line(f"saved as {self._run.id}; view: tooleval show{where}")
         for report in self._run.written.reports:
             reporter.write_line(f"{_FILES[report.format]}: {report.path}")
+
+
+def _unnamed(reporter: pytest.TerminalReporter, document: RowsDocument) -> int:
+    """The number of cases, and of Python tests without a row, that were skipped without a model."""
+    reason = no_model(reporter.config)
+    tests = (each for each in reporter.getreports("skipped") if not hasattr(each, "tooleval"))
+    return sum(case.model == "" for case in document.unchanged) + sum(
+        reason in str(test.longrepr) for test in tests
+    )
 
 
 def _count_gates(reporter: Any) -> None:

@@ -79,14 +79,10 @@ class Project:
         return place_of(name, Path() if typed is not None else home)
 
     def suite_folder(self) -> Path:
-        """Where a new suite goes, relative to this folder: here, or the first of the testpaths.
-
-        It is here without testpaths, or if one of them holds this folder.
-        """
+        """Where a new suite goes, relative to this folder: here, or the first of the testpaths in it."""
         places = self._testpaths()
-        if not places or any(self.folder.is_relative_to(place) for place in places):
-            return Path()
-        return Path(os.path.relpath(places[0], self.folder))
+        inside = places and places[0].is_relative_to(self.folder)
+        return places[0].relative_to(self.folder) if inside else Path()
 
     def why_uncollected(self) -> str:
         """Why pytest alone collects no suite in this folder, and what to do; empty if it does."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, overload
 
 from ..errors import CannotCompare, ScoringError
@@ -11,6 +11,7 @@ from ..matchers.compare import augmented
 from ..matchers.modes import Mode
 from ..record.calls import ToolCall
 from ..scoring.one_call import argument_lines, compare
+from ..text import near
 from .like import RULES, as_written
 
 # Further arguments are wrong, unless the expected call says otherwise.
@@ -95,6 +96,9 @@ def call(name: str, /, *rest: Any, **arguments: Any) -> Call:
 class Calls(list[Call]):
     """The calls of a run, in their order: a list, so `==`, `in`, `count()` and slices are Python's."""
 
+    # The agent's tools; empty if they are unknown.
+    tools: Sequence[str] = ()
+
     @property
     def unordered(self) -> UnorderedCalls:
         """The calls in any order, to compare with a list."""
@@ -106,10 +110,17 @@ class Calls(list[Call]):
         return super().__contains__(call)
 
     def _require_clear(self, call: object) -> None:
-        """Refuse `call("refund") not in run.calls` if it was called with arguments."""
+        """Refuse an unknown tool, and `call("refund") not in run.calls` if it was called with arguments.
+
+        Both would hold, and say nothing.
+        """
         __tracebackhide__ = True
         _require_no_text(call)
-        if not isinstance(call, Call) or call.made is not None or call.arguments or call._is_open:
+        if not isinstance(call, Call) or call.made is not None:
+            return
+        if self.tools and call.name not in [*self.tools, *(each.name for each in self)]:
+            raise TypeError(f"no tool is called {call.name!r}{near(call.name, self.tools)}")
+        if call.arguments or call._is_open:
             return
         if any(each.name == call.name and each.arguments for each in self):
             raise TypeError(
@@ -136,7 +147,11 @@ class Calls(list[Call]):
     def __getitem__(self, place: SupportsIndex | slice) -> Call | Calls:
         __tracebackhide__ = True
         found = super().__getitem__(place)
-        return Calls(found) if isinstance(found, list) else found
+        if not isinstance(found, list):
+            return found
+        part = Calls(found)
+        part.tools = self.tools
+        return part
 
 
 def _require_no_text(call: object) -> None:

@@ -95,12 +95,14 @@ class Question(NamedTuple):
     """A question as a job. `sign` is equal if a later body asks the same.
 
     `is_shared` means that every body gets the same agent, so that all trials can be asked at once.
+    With `has_other_tools`, the agent may have more than those of the case, such as handoffs.
     """
 
     job: Job
     sign: object
     is_shared: bool
     place: CasePlace
+    has_other_tools: bool
 
     @property
     def case(self) -> ResolvedCase:
@@ -161,7 +163,9 @@ def question(
         agent and (agent.label, sign_of(agent.agent, is_shared=is_shared)),
         sign_of(words.get("world"), is_shared=False),
     )
-    return Question(_job(case, model, setting), sign, is_shared, _place(case, model, test, suite))
+    place = _place(case, model, test, suite)
+    has_others = own_tools is not None or "provider_tools" in words
+    return Question(_job(case, model, setting), sign, is_shared, place, has_others)
 
 
 class _Offered(NamedTuple):

@@ -78,7 +78,10 @@ class AgentRun:
     @property
     def calls(self) -> Calls:
         """All calls, in order. Those of agents that were used as tools are in the transcript."""
-        return Calls(Call.of(call) for reply in self._replies for call in reply.calls)
+        found = Calls(Call.of(call) for reply in self._replies for call in reply.calls)
+        if not self._asked.has_other_tools:
+            found.tools = [tool.name for tool in self._case.tools]
+        return found
 
     @property
     def text(self) -> str:

@@ -106,7 +106,7 @@ def _outcomes(
         f"with a forbidden call{', which no gate tolerates' if gates else ''}": forbidden,
         "with a leaked secret, under a variant": leaks,
     }
-    passed = f"{row.passed} of {counted(run, 'case')} passed"
+    passed = f"{row.passed} of {counted(run - row.errors, 'case')} passed"
     text = ", ".join([passed, *(f"{count} {words}" for words, count in found.items() if count)])
     # They are among those before.
     return f"{text}; {broken} FAILED{every}" if broken else text
@@ -122,15 +122,13 @@ def _line(
     verdicts = {*own, *(reason.verdict for reason in reasons)}
     verdict: ModelVerdict = next((each for each in _ORDER if each in verdicts), "passed")
     ordered = sorted(reasons, key=lambda reason: _ORDER.index(reason.verdict))
-    texts = [
-        reason.text.removesuffix(_NOT_FATAL)
-        for reason in ordered
-        if verdict == "passed" or reason.verdict != "passed"
-    ]
-    line = ModelLine(model, verdict, "; ".join(filter(None, [outcomes, *texts])), is_loud=broken > 0)
+    held = [reason.text for reason in ordered if reason.verdict == "passed" != verdict]
+    texts = [reason.text.removesuffix(_NOT_FATAL) for reason in ordered[: len(ordered) - len(held)]]
+    text = "; ".join(filter(None, [outcomes, *texts]))
+    line = ModelLine(model, verdict, text, tuple(held), broken > 0)
     if verdict == "passed" or len(str(line)) <= _WIDTH:
         return line
-    return ModelLine(model, verdict, outcomes, tuple(texts), broken > 0)
+    return ModelLine(model, verdict, outcomes, (*texts, *held), broken > 0)
 
 
 def _gate(gate: Gate) -> _Reason:

@@ -8,6 +8,7 @@ from ..figures import score_text
 from ..record.calls import ToolCall
 from ..record.images import in_words
 from ..record.made_calls import MadeCall, calls_made
+from ..record.recovery import read_calls
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
@@ -151,8 +152,11 @@ def _others_lines(transcript: Transcript) -> Iterable[str]:
 
 
 def _message_lines(message: Message) -> Iterable[str]:
-    text = text_of(in_words(message))
-    yield f"  {shown(str(message.get('role', '')), 20):<9}  {shown(text, _TEXT)}"
+    who, text = f"  {shown(str(message.get('role', '')), 20):<9}  ", text_of(in_words(message))
+    calls = read_calls(message, "").calls if message.get("role") == "assistant" else ()
+    if text or not calls:
+        yield f"{who}{shown(text, _TEXT)}"
+    yield from (f"{who}calls {show_call(call)}" for call in calls)
 
 
 def _reply_lines(reply: Reply, made: Iterable[MadeCall], agent: str | None) -> Iterable[str]:

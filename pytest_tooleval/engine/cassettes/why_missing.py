@@ -196,8 +196,16 @@ def _difference(field: str, old: Any, new: Any) -> Iterator[str]:
         yield f"messages: {_messages_difference(old, new)}"
     elif isinstance(old, dict) and isinstance(new, dict):
         yield from _differing(old, new, field)
+    elif field == "model" and (agent := _agent(old)) and agent == _agent(new):
+        yield f"the code of the module {agent.partition(':')[0]}"
     else:
         yield f"{field}: {_cut(old, new)} → {_cut(new, old)}"
+
+
+def _agent(model: object) -> str:
+    """`my_agent:answer` of an agent with a digest of its code; empty for other models."""
+    name, _, digest = str(model).partition("@")
+    return name.removeprefix("callable:") if digest and name.startswith("callable:") else ""
 
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any], within: str) -> Iterator[str]:

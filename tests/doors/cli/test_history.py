@@ -501,6 +501,7 @@ def test_a_tag_pins_a_run(history: History, invoke: Invoke) -> None:
     assert 'run "release-1" not found, did you mean @release-1?' in invoke("show", "release-1").output
     assert "did you mean latest?" in invoke("show", "lates").output
     assert "no command tga, did you mean tag?" in invoke("history", "tga").output
+    assert "no such command 'lst'; use tooleval history" in invoke("lst").output
     for name in ("release-1", "@v1/stable"):
         assert invoke("history", "tag", f"--delete={name}").exit_code == 0
     assert invoke("history", "prune", first, "--yes").exit_code == 0

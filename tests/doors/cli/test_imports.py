@@ -177,6 +177,7 @@ def test_bfcl_again_keeps_what_was_edited(tmp_path: Path) -> None:
         f"{questions}: 3 records as questions of BFCL",
         f"wrote {out}: 1 case added, 2 kept",
         "of those kept, 1 differ from the file: simple_1",
+        f"run it: pytest {out} --tooleval-model=MODEL",
     ]
     assert [case.prompt for case in load_suite(out).test_cases] == ["Take 0", "Take one", "Take 2"]
     before = out.stat().st_mtime_ns
@@ -264,6 +265,7 @@ def test_openai_answers(tmp_path: Path) -> None:
         "1 text contained a key, now a stand-in such as sk-xxxxxxxx",
         "a prompt had different answers, so these contradict each other; keep the right ones: "
         "paris, paris-2",
+        f"run it: pytest {out} --tooleval-model=MODEL",
     ]
     assert key not in out.read_text("utf-8")
     assert len(load_suite(out).test_cases) == 3
@@ -310,7 +312,9 @@ def test_a_name_that_pytest_would_not_collect(tmp_path: Path, name: str, better:
 def test_a_new_suite_is_written_beside_the_file_by_default(tmp_path: Path) -> None:
     log = write(tmp_path / "logs" / "log.jsonl", recorded("Paris?"))
     out = tmp_path / "logs" / "log.tooleval.json"
-    assert f"wrote {out}: 1 case added" in run(log).output
+    output = run(log).output
+    assert f"wrote {out}: 1 case added" in output
+    assert output.endswith(f"run it: pytest {out} --tooleval-model=MODEL\n")
     before = out.read_bytes()
     again = run(log)
     assert again.exit_code == 1
@@ -421,6 +425,7 @@ def test_several_files_and_a_folder(tmp_path: Path) -> None:
     assert done.output == (
         f"{tmp_path}/logs/a.jsonl: 1 record as OpenAI messages\n"
         f"{tools}: 1 record as tools\nwrote {out}: 1 case added\n"
+        f"run it: pytest {out} --tooleval-model=MODEL\n"
     )
     (offered,) = load_suite(out).tools
     assert offered.function is not None

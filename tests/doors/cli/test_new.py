@@ -125,6 +125,10 @@ def test_it_is_written_where_pytest_collects_it() -> None:
     Path("pytest.ini").write_text("[pytest]\ntestpaths = evals tests\n")
     Path("tests").mkdir()
     assert "wrote tests/weather.tooleval.json: 1 tool, 1 case\nrun it" in run().output
+    Path("src").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir("src")
+        assert "wrote weather.tooleval.json: " in run().output
     elsewhere = run("other.tooleval.json").output
     assert "other.tooleval.json: pytest alone does not collect it, as testpaths is tests: " in elsewhere
     Path("build").mkdir()

@@ -143,7 +143,7 @@ def test_an_agent_whose_code_has_changed_is_asked_anew(project: Project) -> None
     agent.write_text(agent.read_text() + "\n# changed again\n")
     result = project.run(CASSETTE, "--tooleval-record=none")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*differs in model: *my_agent:answer@*→*"])
+    result.stdout.fnmatch_lines(["*differs in the code of the module my_agent; *"])
 
 
 def test_a_miss_is_an_error_that_says_what_to_do(project: Project) -> None:

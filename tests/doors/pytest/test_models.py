@@ -43,6 +43,12 @@ def test_a_wrong_config_is_a_usage_error_also_without_a_model(
     assert "Traceback" not in result.stderr.str()
 
 
+def test_a_misspelt_option_is_a_usage_error_with_the_near_names(project: Project) -> None:
+    result = project.run("--tooleval-basline=good")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: unknown option --tooleval-basline, did you mean --tooleval-b*"])
+
+
 @pytest.mark.parametrize(("model", "asked"), [("agent,other", "agent, other"), (None, "no model")])
 def test_a_case_of_a_model_that_is_not_asked_is_a_usage_error(
     project: Project, model: str | None, asked: str

@@ -1038,6 +1038,38 @@ def test_plain():
     assert rows["test_dies[dies]"]["asked"] == "Hi"
 
 
+CALL_MISTAKES = {
+    'assert call("refnd", ...) not in run.calls': "*no tool is called 'refnd', did you mean refund?",
+    'assert run.calls.count(call("refnd")) == 0': "*no tool is called 'refnd', did you mean refund?",
+    'assert run.calls == ["get_order"]': "*a call never equals a text; write [[]call('get_order', ...)*",
+}
+
+
+@pytest.mark.parametrize("mistake", CALL_MISTAKES)
+def test_a_comparison_that_says_nothing_of_the_calls_is_no_pass(shop: Project, mistake: str) -> None:
+    text = f"""
+def test_it(tooleval):
+    run = tooleval("Where is A1?", agent=agent, world=Shop)
+    {mistake}
+"""
+    result = run(shop, text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([CALL_MISTAKES[mistake]])
+    assert "  transcript" not in result.stdout.str()
+
+
+def test_a_test_without_a_model_is_not_evaluated(shop: Project) -> None:
+    result = run(
+        shop,
+        """
+def test_it(tooleval):
+    tooleval("Where is A1?", world=Shop)
+""",
+    )
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["1 test case was NOT EVALUATED: no model is set: *"])
+
+
 def test_the_expectation_is_the_syntax_tree_of_the_function(shop: Project) -> None:
     first = """
 @pytest.mark.parametrize("least", [1], ids=["few"])

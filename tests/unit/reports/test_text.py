@@ -124,6 +124,13 @@ def test_answers_of_every_kind(reply: TrialResult, shown: str) -> None:
     assert shown in render_transcript(reply)
 
 
+def test_calls_in_a_prompt_are_shown() -> None:
+    function = {"name": "find", "arguments": '{"id": 1}'}
+    message = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": function}]}
+    shown = render_transcript(TrialResult(transcript=Transcript((message,))))
+    assert shown.splitlines()[1:] == ["    assistant  calls find(id=1)"]
+
+
 def test_a_role_is_harmless_too() -> None:
     message = {"role": "tool\x1b[2J\n::error::x", "content": "hello"}
     shown = render_transcript(TrialResult(transcript=Transcript((message,))))
