@@ -62,14 +62,12 @@ _CUT_OFF = ("length", "content_filter", "max_tokens", "incomplete")
 _CHUNK = "a chunk of a stream, without its request"
 _NO_ANSWER = "no answer is recorded"
 _ERROR = "the answer is an error from the provider"
+_MALFORMED = "(arguments that could not be parsed)"  # of a call with Inspect's `parse_error`
 # How Python shows the answers of libraries, which is no text of a model.
 _REPR = re.compile(
     r"(?:response:\s*)?(?:GenerateContentResponse|\w*ChatCompletion|ModelResponse|AIMessage)\("
     r"|(?:Message|Response)\(id='(?:msg|resp)_"
 )
-
-
-_MALFORMED = "(arguments that could not be parsed)"  # of a call with Inspect's `parse_error`
 
 
 class _Function(Struct):
@@ -144,8 +142,8 @@ class _About(Struct):
 
 # The fields of records, answers and choices that are read, or have what a person expects.
 _READ = frozenset((
-    *REQUEST_KEYS, *ANSWER_KEYS, *WRAPPERS, *_TOOLS, *OTHER_SYSTEM, "messages", "conversations",
-    "conversation", "contents", "prompt", "chosen", "values", "choices", "candidates", "content",
+    *REQUEST_KEYS, *ANSWER_KEYS, *WRAPPERS, *_TOOLS, *OTHER_SYSTEM, "messages", "conversation",
+    "contents", "prompt", "chosen", "values", "choices", "candidates", "content",
     "delta", "logprobs", "tool_choice", "toolChoice", "toolConfig", "function_call", "expected",
     "expected_tool", "expected_tools", "expected_tool_calls", "expected_calls", "expected_output",
     "expected_outputs", "reference", "references", "reference_output", "reference_outputs",

@@ -22,7 +22,7 @@ _SESSIONS = (
     ("Cursor", {"bubbleId"}),
     ("Amp", {"created", "messages", "env"}),
 )
-# What those of other programs are, and what to do instead.
+# What other files are, and what to do instead.
 _INSPECT = (
     "a log of Inspect",
     "Save the messages and tools of each sample, from read_eval_log(path, resolve_attachments=True)",
@@ -31,7 +31,7 @@ _LANGSMITH = (
     "a run of LangSmith",
     "Trace with OpenTelemetry instead, or save the messages, tools and answer of each llm run",
 )
-_TRL = ("a prompt and its completion, as TRL has them", "Join the two as messages")
+_TRL = ("a prompt and its completion, as TRL has them", "Join the two lists as messages")
 _SHAREGPT = (
     "a conversation as ShareGPT has it",
     "Save it as chat messages, with the calls in tool_calls and the tools in tools",
@@ -49,12 +49,14 @@ def foreign_file(path: Path) -> str | None:
     """Two sentences about a file of another program that is no JSON; None if it is none."""
     if path.name.startswith(".aider.") or path.name == "aider.chat.history.md":
         return _session("Aider")
-    if path.name == SKILL_FILE or path.suffix == ".eval":
-        return _other(*(_INSPECT if path.suffix == ".eval" else _SKILL))
-    if path.is_file():
-        with path.open("rb") as file:
-            return _session("Cursor, or another database") if file.read(16) == _SQLITE else None
-    return None
+    if not path.is_file():
+        return None
+    if path.name == SKILL_FILE:
+        return _other(*_SKILL)
+    if path.suffix == ".eval":
+        return _other(*_INSPECT)
+    with path.open("rb") as file:
+        return _session("Cursor, or another database") if file.read(16) == _SQLITE else None
 
 
 def foreign_record(value: Any) -> str | None:
@@ -68,15 +70,16 @@ def foreign_record(value: Any) -> str | None:
 def _program_of(found: Mapping[str, Any]) -> tuple[str, str] | None:
     if isinstance(found.get("samples"), list) and "task" in as_mapping(found.get("eval")):
         return _INSPECT
-    if "run_type" in next(iter(objects_in(found.get("post"))), found):
+    if {"run_type", "inputs"} <= next(iter(objects_in(found.get("post"))), found).keys():
         return _LANGSMITH
     if objects_in(found.get("prompt")) and ("completion" in found or "chosen" in found):
         return _TRL
-    turns = decoded(found.get("conversations") or found.get("conversation") or found.get("chosen"))
+    said = [decoded(found.get(key)) for key in ("conversations", "conversation", "chosen")]
+    turns = [turn for each in said for turn in (each if isinstance(each, list) else [each])]
     first = next(iter(objects_in(found.get("messages"))), {})
     described = first.get("role") == "system" and not found.get("tools")
     is_hermes = described and all(each in as_text(first.get("content")) for each in _HERMES)
-    if is_hermes or any({"from", "value"} <= each.keys() for each in objects_in(turns)):
+    if is_hermes or any({"from", "value"} <= as_mapping(turn).keys() for turn in turns):
         return _SHAREGPT
     expected = found.get("expected_tools", found.get("expectedTools"))
     if isinstance(found.get("input"), str) and isinstance(expected, list) and "type" not in found:

@@ -138,6 +138,7 @@ SHAREGPT, DEEPEVAL, XLAM = "as ShareGPT has it", "case of DeepEval", "a question
         ({"conversations": TURNS}, SHAREGPT),
         ({"conversations": json.dumps(TURNS), "tools": "[]"}, SHAREGPT),
         ({"conversations": TURNS[:1], "chosen": TURNS[1], "rejected": TURNS[1]}, SHAREGPT),
+        ({"conversation": chat()[:1], "chosen": TURNS[1]}, SHAREGPT),
         ({"messages": [HERMES, *chat()]}, SHAREGPT),
         ({"a": {"turns": TURNS}}, "no list of chat messages is found"),
         (TURNS, "no list of chat messages is found"),
