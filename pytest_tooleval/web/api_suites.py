@@ -96,11 +96,17 @@ def show_suite(request: Request) -> Response:
         "etag": etag,
         "text": text_of(content),
         "suite": examined.document.data if examined.document else None,
+        **_findings(examined),
+    }
+    return json_response(shown, headers=_etag_header(etag))
+
+
+def _findings(examined: Examined) -> dict[str, Any]:
+    return {
         "cases": _cases(examined.suite),
         "problems": problem_dicts(examined.problems),
         "warnings": problem_dicts(examined.warnings),
     }
-    return json_response(shown, headers=_etag_header(etag))
 
 
 def _cases(suite: Suite | None) -> list[dict[str, Any]]:
@@ -127,8 +133,7 @@ def delete_suite(request: Request) -> Response:
 @taking(SuiteText)
 def check_suite(request: Request, body: SuiteText) -> Response:
     examined = _folder(request).examine(body.text, _file(request), lint=True)
-    found = {"problems": examined.problems, "warnings": examined.warnings}
-    return json_response({name: problem_dicts(each) for name, each in found.items()})
+    return json_response(_findings(examined))
 
 
 def show_schema(request: Request) -> Response:

@@ -6,6 +6,6 @@ export { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from 
 export { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 export { search, searchKeymap } from "@codemirror/search";
 export { EditorState } from "@codemirror/state";
-export { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+export { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 export { TreeFragment } from "@lezer/common";
 export { tags } from "@lezer/highlight";

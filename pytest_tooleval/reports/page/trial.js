@@ -337,7 +337,7 @@ function partText(part) {
  * @param {unknown} content
  * @returns {string}
  */
-export function contentText(content) {
+function contentText(content) {
   if (!Array.isArray(content)) return typeof content === "string" ? content : "";
   return content.map(partText).join("\n");
 }

@@ -87,7 +87,7 @@ export function problemNodes(problem) {
 }
 
 /**
- * A control with a label, a hint and a slot for messages.
+ * A control with a label and a hint.
  * @param {string} label
  * @param {HTMLElement} control
  * @param {{hint?: string, wide?: boolean}} [options]
@@ -95,9 +95,7 @@ export function problemNodes(problem) {
 export function field(label, control, { hint = "", wide = false } = {}) {
   const id = control.id || newId();
   control.id = id;
-  const slot = el("div", { class: "slot", id: `${id}-slot` });
-  const described = [hint && `${id}-hint`, `${id}-slot`].filter(Boolean).join(" ");
-  control.setAttribute("aria-describedby", described);
+  if (hint) control.setAttribute("aria-describedby", `${id}-hint`);
   const labelled = el("label", { for: id }, label);
   return el(
     "div",
@@ -105,7 +103,6 @@ export function field(label, control, { hint = "", wide = false } = {}) {
     labelled,
     control,
     hint && el("small", { id: `${id}-hint` }, hint),
-    slot,
   );
 }
 

@@ -1,26 +1,41 @@
 // @ts-check
-// New suite and Import JSON: forms that create a suite file.
+// New suite and Import JSON create a suite file; and the text of a new tool or case.
 
 import { suiteHash } from "./address.js";
 import { call } from "./api.js";
 import { errorBox, field, input, pageHead, textArea } from "./controls.js";
 import { el, link } from "./page/dom.js";
 
+/** What a new tool looks like. */
+export const NEW_TOOL = toolOf("new_tool", "", {});
 const LARGEST = 30 * 1024 * 1024;
 
+/** @param {string} name @param {string} description @param {Record<string, object>} properties */
+function toolOf(name, description, properties) {
+  return { type: "function", function: { name, description, parameters: { type: "object", properties, required: Object.keys(properties) } } };
+}
+
+/** What a new case looks like. @param {string | null} tool */
+export function newCase(tool) {
+  return { prompt: "", expected_tool: tool };
+}
+
+/** A suite to change: one tool, and one case that expects its call. @param {string} name @param {string} schema its address */
+function example(name, schema) {
+  const tool = toolOf("get_weather", "Get the weather in a city.", { city: { type: "string" } });
+  const first = { prompt: "What's the weather in Paris?", expected_tool: "get_weather", expected_params: { city: "Paris" } };
+  return { $schema: schema, name, tools: [tool], test_cases: [first] };
+}
+
 /** @param {import("./main.js").Visit} visit */
-export async function showNew({ place }) {
+export async function showNew({ place, isGone }) {
+  const { $id } = await call("GET", "/api/schema");
+  if (isGone()) return;
   const name = input({ required: "", maxlength: 200 });
-  const description = textArea({ rows: 3 });
   const file = input({ placeholder: "from the name", spellcheck: "false" });
   const fileHint = "By default, “Refund desk” is saved as refund-desk.tooleval.json, where pytest collects suites. Can include a folder, such as shop/orders.";
-  const fields = [
-    field("Name", name),
-    field("Description", description, { hint: "What the suite tests. Optional." }),
-    field("File", file, { hint: fileHint }),
-  ];
-  const about = () => (description.value ? { description: description.value } : {});
-  const content = () => `${JSON.stringify({ name: name.value, ...about(), tools: [], test_cases: [] }, null, 2)}\n`;
+  const fields = [field("Name", name, { hint: "The suite starts with an example of a tool and a case, which you change." }), field("File", file, { hint: fileHint })];
+  const content = () => `${JSON.stringify(example(name.value, $id), null, 2)}\n`;
   const form = createForm(fields, file, "Create suite", content);
   form.classList.add("narrow");
   place.append(pageHead("New suite"), form);

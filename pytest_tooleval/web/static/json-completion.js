@@ -3,12 +3,11 @@
 
 import { treeOf } from "./json-text.js";
 import { shown } from "./page/dom.js";
-import { isToolName, parametersAt, propertiesOf, schemasAt, toolsAt, whole } from "./suite-fields.js";
 
 /** @import { Path } from "./json-text.js" */
-/** @import { Schema } from "./suite-fields.js" */
 /** @import { Node } from "./vendor/codemirror.js" */
 /**
+ * @typedef {Record<string, any>} Schema
  * A place in the text: the path of the value, or of the object whose key it is, the token there, and the other
  * keys of that object.
  * @typedef {{path: Path, isKey: boolean, start: number, end: number, isText: boolean, keys: string[]}} Place
@@ -17,6 +16,10 @@ import { isToolName, parametersAt, propertiesOf, schemasAt, toolsAt, whole } fro
 
 const TOKENS = ["PropertyName", "String", "Number", "True", "False", "Null", "⚠"];
 const HOLDERS = ["Object", "Array", "Property", "JsonText"];
+/** The fields that name tools, of which the schema only knows that they are texts. */
+const NAMING_TOOLS = ["expected_tool", "tool", "new_tools", "live_tools", "valid_prerequisites", "forbidden_calls"];
+/** The fields of expected arguments, and those that name their tools. @type {Record<string, string>} */
+const BESIDE = { expected_params: "expected_tool", params: "tool" };
 
 /** The place of the cursor in a text that is being typed. @param {string} text @param {number} at @returns {Place} */
 export function placeAt(text, at) {
@@ -81,7 +84,7 @@ export function optionsAt(root, data, { path, isKey, keys }) {
   const value = (/** @type {any} */ given, /** @type {string} */ info, type = "enum") =>
     add({ label: String(given), displayLabel: shown(String(given)), info: info && shown(info), type, raw: JSON.stringify(given) });
   if (isKey) {
-    for (const [label, schema] of Object.entries(propertiesOf(parametersAt(data, path) ?? []))) name(label, schema, [schema.type ?? ""].flat().join(", "), 2);
+    for (const [label, schema] of Object.entries(propertiesOf(parametersAt(data, path)))) name(label, schema, [schema.type ?? ""].flat().join(", "), 2);
     if (path.at(-1) === "mock_responses") for (const tool of toolsAt(data, path)) name(tool.name, { description: tool.description }, "tool");
     for (const each of schemasAt(root, path)) {
       for (const [label, schema] of Object.entries(each.properties ?? {})) {
@@ -91,7 +94,7 @@ export function optionsAt(root, data, { path, isKey, keys }) {
     }
   } else {
     if (isToolName(path)) for (const tool of toolsAt(data, path)) value(tool.name, tool.description, "function");
-    const parameter = propertiesOf(parametersAt(data, path.slice(0, -1)) ?? [])[String(path.at(-1))];
+    const parameter = propertiesOf(parametersAt(data, path.slice(0, -1)))[String(path.at(-1))];
     for (const each of [...whole(root, parameter), ...schemasAt(root, path)]) {
       for (const choice of each.enum ?? []) value(choice, each.description);
       if ("const" in each) value(each.const, each.description);
@@ -100,4 +103,76 @@ export function optionsAt(root, data, { path, isKey, keys }) {
     }
   }
   return [...found.values()];
+}
+
+/**
+ * The key at a place in the text, and what the format says of it.
+ * @param {Schema} root the format's schema
+ * @param {any} data the suite when the text was last valid
+ * @param {string} text
+ * @param {number} at
+ */
+export function descriptionAt(root, data, text, at) {
+  const { name, from, to } = treeOf(text).resolveInner(at, 1);
+  if (name !== "PropertyName") return null;
+  const key = `${text.slice(from, to)}:`;
+  const info = optionsAt(root, data, placeAt(text, from + 1)).find(({ raw }) => raw.startsWith(key))?.info;
+  return info ? { from, to, info } : null;
+}
+
+/** A schema with those that it refers to. @param {Schema} root @param {any} schema @returns {Schema[]} */
+function whole(root, schema) {
+  if (typeof schema !== "object" || schema === null) return [];
+  const others = [root.$defs[schema.$ref?.split("/").at(-1)], ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
+  return [schema, ...others.flatMap((each) => whole(root, each))];
+}
+
+/** The schemas of the value at a path. @param {Schema} root @param {Path} path @returns {Schema[]} */
+function schemasAt(root, path) {
+  return path.reduce(
+    (found, key) => found.flatMap((each) => whole(root, typeof key === "number" ? each.items : (each.properties?.[key] ?? each.additionalProperties))),
+    whole(root, root),
+  );
+}
+
+/** @param {any} data @param {Path} path */
+function valueAt(data, path) {
+  return path.reduce((/** @type {any} */ value, key) => value?.[key], data);
+}
+
+/** A tool's function, by the name that cases use; the argument of a custom tool is a text. @param {any} tool @returns {any} */
+function definitionOf(tool) {
+  const own = tool?.custom ?? tool?.function;
+  const name = tool?.namespace ? `${tool.namespace}.${own?.name}` : own?.name;
+  const parameters = tool?.custom ? { type: "object", properties: { input: { type: "string" } }, required: ["input"] } : own?.parameters;
+  return typeof own?.name === "string" ? { ...own, name, parameters } : null;
+}
+
+/** The functions of the tools that a place can name. @param {any} data @param {Path} path @returns {any[]} */
+export function toolsAt(data, path) {
+  const own = path[0] === "test_cases" ? valueAt(data, [...path.slice(0, 2), "tools"]) : undefined;
+  const tools = Array.isArray(own) ? own : data?.tools;
+  return (Array.isArray(tools) ? tools : []).map(definitionOf).filter(Boolean);
+}
+
+/** Whether the value at a path names a tool. @param {Path} path */
+function isToolName(path) {
+  return NAMING_TOOLS.includes(String(typeof path.at(-1) === "number" ? path.at(-2) : path.at(-1)));
+}
+
+/**
+ * The JSON Schemas of the tools whose expected arguments an object contains.
+ * @param {any} data
+ * @param {Path} path of the object
+ * @returns {Schema[]}
+ */
+function parametersAt(data, path) {
+  const beside = BESIDE[String(path.at(-1))];
+  const names = beside ? [valueAt(data, [...path.slice(0, -1), beside])].flat() : [];
+  return toolsAt(data, path).filter(({ name }) => names.includes(name)).map(({ parameters }) => parameters ?? {});
+}
+
+/** @param {Schema[]} schemas of objects @returns {Record<string, Schema>} */
+function propertiesOf(schemas) {
+  return Object.assign({}, ...schemas.map(({ properties }) => properties ?? {}));
 }

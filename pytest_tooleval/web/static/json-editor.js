@@ -1,13 +1,13 @@
 // @ts-check
 // A suite's text in CodeMirror: line numbers, problems in place, completion from the format's schema.
 
-import { optionsAt, placeAt } from "./json-completion.js";
+import { descriptionAt, optionsAt, placeAt } from "./json-completion.js";
 import { difference, treeOf, unitOf } from "./json-text.js";
 import { el, shown } from "./page/dom.js";
 import * as cm from "./vendor/codemirror.js";
 
 /** @import { Problem } from "./api.js" */
-/** @import { Schema } from "./suite-fields.js" */
+/** @import { Schema } from "./json-completion.js" */
 
 const PANEL = { backgroundColor: "var(--raised)", color: "var(--text)", borderColor: "var(--line)" };
 const FIELD = { color: "var(--text)", background: "var(--page)", border: "1px solid var(--strong-line)", borderRadius: "4px", font: "inherit" };
@@ -31,6 +31,7 @@ const COLOURS = cm.EditorView.theme({
   ".cm-completionDetail": { color: "var(--muted)", fontStyle: "normal" },
   "li[aria-selected] .cm-completionDetail": { color: "inherit" },
   ".cm-completionMatchedText": { fontWeight: "700", textDecoration: "none" },
+  ".cm-tooltip-hover p": { maxWidth: "28rem", margin: "0", padding: ".2rem .5rem" },
   ".cm-completionInfo": { maxWidth: "24rem", whiteSpace: "normal" },
   ".cm-completionIcon": { display: "none" },
   ".cm-diagnostic": { borderLeftWidth: "4px" },
@@ -57,7 +58,7 @@ export class JsonEditor {
   constructor(label, around) {
     this.around = around;
     this.host = el("div", { class: "json-editor" });
-    this.node = el("div", { class: "json-place" }, this.host, el("small", {}, "Ctrl+Space to complete. Escape, then Tab, to leave the editor."));
+    this.node = el("div", { class: "json-place" }, this.host, el("small", {}, "Ctrl+Space lists what you can write here, with its meaning. Escape, then Tab, to leave the editor."));
     const root = this.host.attachShadow({ mode: "open" });
     this.view = new cm.EditorView({ parent: root, root });
     this.extensions = [
@@ -74,6 +75,7 @@ export class JsonEditor {
       cm.json(),
       cm.syntaxHighlighting(WORDS),
       cm.autocompletion({ override: [(/** @type {any} */ context) => this.complete(context)], icons: false }),
+      cm.hoverTooltip((/** @type {unknown} */ _view, /** @type {number} */ at) => this.describe(at)),
       cm.keymap.of([...cm.closeBracketsKeymap, ...cm.defaultKeymap, ...cm.searchKeymap, ...cm.historyKeymap, ...cm.completionKeymap, ...cm.lintKeymap, cm.indentWithTab]),
       cm.EditorView.contentAttributes.of({ "aria-label": `${label}. Press Escape, then Tab, to leave the editor.`, spellcheck: "false", tabindex: "0" }),
       cm.EditorView.updateListener.of(({ docChanged, transactions }) => {
@@ -93,10 +95,10 @@ export class JsonEditor {
     this.view.setState(cm.EditorState.create({ doc: text, extensions: [...this.extensions, cm.indentUnit.of(unitOf(text)), ...fixed] }));
   }
 
-  /** Show a text that changed elsewhere. Only the difference is replaced, so that cursor and scroll stay. @param {string} text */
-  show(text) {
+  /** Change the text as if the user had typed it. @param {string} text */
+  change(text) {
     const { from, toOld, toNew } = difference(this.text, text);
-    if (toOld > from || toNew > from) this.view.dispatch({ changes: { from, to: toOld, insert: text.slice(from, toNew) } });
+    this.view.dispatch({ changes: { from, to: toOld, insert: text.slice(from, toNew) }, userEvent: "input.insert" });
   }
 
   /** @param {Problem[]} problems @param {Problem[]} warnings */
@@ -122,9 +124,19 @@ export class JsonEditor {
 
   /** @param {number} line @param {number} column both from 1 */
   goTo(line, column) {
-    const at = this.offsetOf(line, column);
-    this.view.dispatch({ selection: { anchor: at }, effects: cm.EditorView.scrollIntoView(at, { y: "center" }) });
+    this.select(this.offsetOf(line, column));
+  }
+
+  /** @param {number} from @param {number} to */
+  select(from, to = from) {
+    this.view.dispatch({ selection: { anchor: from, head: to }, effects: cm.EditorView.scrollIntoView(from, { y: "center" }) });
     this.view.focus();
+  }
+
+  /** What the key under the mouse is for. @param {number} at */
+  describe(at) {
+    const found = descriptionAt(this.around.schema, this.around.data(), this.text, at);
+    return found && { pos: found.from, end: found.to, create: () => ({ dom: el("div", {}, el("p", {}, found.info)) }) };
   }
 
   /** @param {{pos: number, explicit: boolean}} context */

@@ -77,20 +77,8 @@ function memberOf(members, key) {
  * @param {string} text
  * @param {Path} path
  */
-function find(text, path) {
+export function find(text, path) {
   return path.reduce((/** @type {Node | null} */ node, key) => (node && memberOf(membersOf(text, node), key)?.value) ?? null, treeOf(text).topNode.firstChild);
-}
-
-/**
- * The text of a value without the indentation of its place; undefined if it is not set.
- * @param {string} text
- * @param {Path} path
- */
-export function rawOf(text, path) {
-  const place = find(text, path);
-  if (place === null) return undefined;
-  const indent = indentAt(text, place.from);
-  return text.slice(place.from, place.to).replace(/\r?\n([ \t]*)/g, (_, spaces) => "\n" + (spaces.startsWith(indent) ? spaces.slice(indent.length) : ""));
 }
 
 /** The indentation of a line. @param {string} text @param {number} at */
@@ -109,15 +97,6 @@ export function unitOf(text) {
 /** @param {string} text */
 export function newlineOf(text) {
   return text.includes("\r\n") ? "\r\n" : "\n";
-}
-
-/**
- * JSON for a value, in the style of this text, without outer indentation.
- * @param {string} text
- * @param {unknown} value
- */
-export function spell(text, value) {
-  return JSON.stringify(value, null, unitOf(text));
 }
 
 /** @param {string} text @param {string} raw @param {string} indent */
@@ -212,34 +191,4 @@ export function removeAt(text, path) {
   if (members.length === 1) return splice(text, parent.from + 1, parent.to - 1, "");
   if (at > 0) return splice(text, members[at - 1].value.to, member.value.to, "");
   return splice(text, member.from, members[1].from, "");
-}
-
-/**
- * The text with an item of a list moved; the text between items stays.
- * @param {string} text
- * @param {Path} path of the list
- * @param {number} from
- * @param {number} to
- */
-export function moveItem(text, path, from, to) {
-  const list = find(text, path);
-  if (list === null) return text;
-  const places = membersOf(text, list).map(({ value }) => value);
-  const items = places.map((each) => text.slice(each.from, each.to));
-  items.splice(to, 0, ...items.splice(from, 1));
-  const first = Math.min(from, to);
-  const moved = places.slice(first, Math.max(from, to) + 1);
-  // From the last one, as the places before it stay.
-  return moved.reduceRight((made, each, i) => splice(made, each.from, each.to, items[first + i]), text);
-}
-
-/**
- * A path as in the loader's messages.
- * @param {Path} path
- */
-export function pathText(path) {
-  return path.reduce((/** @type {string} */ text, part) => {
-    if (typeof part === "number") return `${text}[${part}]`;
-    return text ? `${text}.${part}` : part;
-  }, "");
 }

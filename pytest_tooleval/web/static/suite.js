@@ -1,21 +1,23 @@
 // @ts-check
-// The suite editor: forms and JSON view change the suite's text, which is the single source of truth.
+// The suite editor: the suite's text, its problems, and its cases.
 
 import { suiteHash } from "./address.js";
 import { ApiError, call, query, suitePath } from "./api.js";
 import { announce, ask, debounced, errorBox, pageHead, problemNodes } from "./controls.js";
 import { JsonEditor } from "./json-editor.js";
-import { newlineOf, read } from "./json-text.js";
+import { find, insertItem, newlineOf, read, setRaw, unitOf } from "./json-text.js";
 import { lineDifference } from "./page/difference.js";
-import { SuiteForms } from "./suite-forms.js";
+import { toolsAt } from "./json-completion.js";
+import { NEW_TOOL, newCase } from "./create.js";
+import { caseList } from "./suite-cases.js";
 import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js";
 import { plural, scoreText } from "./page/numbers.js";
 
 /** @import { Problem } from "./api.js" */
+/** @import { Path } from "./json-text.js" */
+/** @import { Case } from "./suite-cases.js" */
 
-const VIEW_KEY = "tooleval-suite-view";
-const VIEWS = ["form", "both", "json"];
-const NARROW = "(max-width: 1099px)";
+const START = "https://pytest-tooleval.github.io/pytest-tooleval/latest/get-started/forty/";
 const LONG = 300_000;
 const MOST_LISTED = 50;
 const SLOW = 2000; // milliseconds until it is said that the mutation score is being computed
@@ -25,12 +27,14 @@ export async function show({ place, rest, isGone }) {
   const [found, schema] = await Promise.all([call("GET", suitePath(rest)), call("GET", "/api/schema")]);
   if (isGone()) return;
   const editor = new Editor(rest, place, schema);
-  editor.load(found.text, found.etag, found.problems, found.warnings);
+  editor.load(found.text, found.etag, found);
   return { isDirty: () => editor.isDirty, leave: () => editor.leave() };
 }
 
+/** @typedef {{problems: Problem[], warnings: Problem[], cases: Case[]}} Found */
+
 class Editor {
-  /** @param {string} file @param {HTMLElement} place @param {import("./suite-fields.js").Schema} schema of the format */
+  /** @param {string} file @param {HTMLElement} place @param {import("./json-completion.js").Schema} schema of the format */
   constructor(file, place, schema) {
     this.file = file;
     this.place = place;
@@ -41,7 +45,6 @@ class Editor {
     this.data = undefined;
     /** The data when the text was last valid. @type {any} */
     this.known = undefined;
-    this.syntax = "";
     /** @type {Problem[]} */
     this.problems = [];
     /** @type {Problem[]} */
@@ -58,15 +61,13 @@ class Editor {
     this.findings = el("div", { class: "findings" });
     this.mutation = el("div", { class: "findings" });
     this.json = new JsonEditor("The suite as JSON", { schema, data: () => this.known, typed: () => this.typedJson() });
-    this.formsPlace = el("div", { class: "forms" });
-    this.jsonPlace = el("div", { class: "json-view" }, el("h2", {}, "JSON"), this.json.node);
-    this.forms = new SuiteForms(this, schema, this.formsPlace);
-    const wait = () => (this.text.length > LONG ? 900 : 250);
+    this.cases = el("nav", { class: "case-list", "aria-label": "Cases", hidden: "" });
     this.checking = debounced(() => void this.check(), () => (this.text.length > LONG ? 1500 : 350));
-    this.showingJson = debounced(() => this.showJson(), wait);
-    this.showingForms = debounced(() => this.showForms(), wait);
-    this.views = VIEWS.map((view) => button(view === "json" ? "JSON" : view === "form" ? "Form" : "Both", () => this.view(view), { "data-view": view }));
-    this.columns = el("div", { class: "columns" }, this.formsPlace, this.jsonPlace);
+    this.adding = [
+      button("Add a case", () => this.add("test_cases", newCase(toolsAt(this.data, [])[0]?.name ?? null), ["prompt"])),
+      button("Add a tool", () => this.add("tools", NEW_TOOL, ["function", "name"])),
+    ];
+    const help = link(START, "What to write: start with these forty", { target: "_blank", rel: "noreferrer" });
     this.onKey = (/** @type {KeyboardEvent} */ event) => {
       if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
@@ -79,12 +80,9 @@ class Editor {
       this.messages,
       this.findings,
       this.mutation,
-      el("div", { class: "tabs", role: "group", "aria-label": "View" }, ...this.views),
-      this.columns,
+      el("div", { class: "row" }, ...this.adding, help),
+      el("div", { class: "columns" }, this.cases, this.json.node),
     );
-    let kept = localStorage.getItem(VIEW_KEY) || "both";
-    if (!VIEWS.includes(kept)) kept = "both";
-    this.view(kept === "both" && window.matchMedia(NARROW).matches ? "form" : kept, false);
   }
 
   leave() {
@@ -92,63 +90,37 @@ class Editor {
     this.stopMutating();
     this.json.remove();
     this.checking.stop();
-    this.showingJson.stop();
-    this.showingForms.stop();
   }
 
   get isDirty() {
-    return this.text !== this.savedText || this.forms.hasBroken();
+    return this.text !== this.savedText;
   }
 
   /**
    * @param {string | null} text
    * @param {string} etag
-   * @param {Problem[]} problems
-   * @param {Problem[]} warnings
+   * @param {Found} found
    */
-  load(text, etag, problems, warnings) {
+  load(text, etag, found) {
     this.etag = etag;
     this.text = this.savedText = text ?? "";
-    this.json.load(this.shownText, text === null);
-    this.problems = problems;
-    this.warnings = warnings;
+    // The editor only knows \n.
+    this.json.load(this.text.replace(/\r\n?/g, "\n"), text === null);
     this.parse();
-    this.showForms();
-    this.showFindings();
+    this.found(found);
     void this.mutate();
-    if (this.data === undefined) this.view("json", false);
   }
 
   parse() {
-    const { data, error } = read(this.text);
-    const isObject = typeof data === "object" && data !== null && !Array.isArray(data);
-    this.data = isObject ? data : undefined;
+    const { data } = read(this.text);
+    this.data = typeof data === "object" && data !== null && !Array.isArray(data) ? data : undefined;
     this.known = this.data ?? this.known;
-    this.syntax = isObject ? "" : error || "Expected a JSON object.";
-  }
-
-  /** A form changed the text. @param {string} text */
-  change(text) {
-    if (text === this.text) {
-      this.showState();
-      return;
-    }
-    this.text = text;
-    this.parse();
-    this.showingJson.start();
-    this.changed();
   }
 
   typedJson() {
     const { text } = this.json;
     this.text = newlineOf(this.savedText) === "\r\n" ? text.replace(/\n/g, "\r\n") : text;
     this.parse();
-    this.showingJson.stop();
-    this.showingForms.start();
-    this.changed();
-  }
-
-  changed() {
     this.checking.start();
     this.showState();
   }
@@ -163,27 +135,28 @@ class Editor {
     document.title = `${shown(title)} · tooleval`;
     const hasCases = Array.isArray(this.data?.test_cases) && this.data.test_cases.length > 0;
     this.runLink.hidden = !hasCases;
+    for (const each of this.adding) each.toggleAttribute("disabled", this.data === undefined);
   }
 
-  /** The editor only knows \n. */
-  get shownText() {
-    return this.text.replace(/\r\n?/g, "\n");
+  /**
+   * Add an item to the text, and select what to replace in it.
+   * @param {"tools" | "test_cases"} key
+   * @param {object} item
+   * @param {string[]} first the field to fill in
+   */
+  add(key, item, first) {
+    const { text } = this.json;
+    const items = this.data[key];
+    const spell = (/** @type {unknown} */ value) => JSON.stringify(value, null, unitOf(text));
+    const count = Array.isArray(items) ? items.length : 0;
+    this.json.change(Array.isArray(items) ? insertItem(text, [key], count, spell(item)) : setRaw(text, [key], spell([item]), ["tools", "test_cases"]));
+    this.goToPath([key, count, ...first]);
   }
 
-  showJson() {
-    this.json.show(this.shownText);
-  }
-
-  showForms() {
-    this.forms.draw();
-    this.showState();
-  }
-
-  /** @param {string} view @param {boolean} keep */
-  view(view, keep = true) {
-    this.columns.dataset.view = view;
-    for (const each of this.views) each.setAttribute("aria-pressed", String(each.dataset.view === view));
-    if (keep) localStorage.setItem(VIEW_KEY, view);
+  /** Select what a path of the text has between its quotes or brackets. @param {Path} path */
+  goToPath(path) {
+    const node = this.data && find(this.json.text, path);
+    if (node) this.json.select(node.from + 1, typeof path.at(-1) === "number" ? node.from + 1 : node.to - 1);
   }
 
   /** Ask the loader for problems of the current text. */
@@ -193,16 +166,23 @@ class Editor {
     try {
       const found = await call("POST", suitePath(this.file, "/check"), { body: { text: this.text } });
       if (asked !== this.checks) return;
-      this.problems = found.problems;
-      this.warnings = found.warnings;
-      this.showFindings();
+      this.found(found);
     } catch (error) {
       if (asked === this.checks) this.findings.replaceChildren(errorBox(error, "Could not check the suite"));
     }
   }
 
+  /** @param {Found} found in the current text */
+  found({ problems, warnings, cases }) {
+    this.problems = problems;
+    this.warnings = warnings;
+    // A text with problems has no cases; those of the last one without help to find the place.
+    if (!problems.length) this.cases.replaceChildren(caseList(this.file, cases, (place) => this.goToPath(["test_cases", place])));
+    this.cases.hidden = !this.cases.querySelector("li");
+    this.showFindings();
+  }
+
   showFindings() {
-    this.forms.showProblems();
     this.json.mark(this.problems, this.warnings);
     const parts = [];
     if (this.problems.length) {
@@ -256,7 +236,7 @@ class Editor {
    */
   list(outcome, words, problems, isOpen) {
     const items = problems.slice(0, MOST_LISTED).map((problem) => {
-      const jump = button("", () => this.goTo(problem), { class: "jump" });
+      const jump = button("", () => this.json.goTo(problem.line, problem.column), { class: "jump" });
       jump.append(problemNodes(problem));
       return el("li", {}, jump);
     });
@@ -265,20 +245,8 @@ class Editor {
     return el("details", { class: `alert of-${outcome}`, open: isOpen ? "" : null }, summary, el("ul", { class: "problem-list" }, ...items, more));
   }
 
-  /** Go to the field of a problem, else to its place in the text. @param {Problem} problem */
-  goTo(problem) {
-    if (this.columns.dataset.view !== "json" && this.forms.focusField(problem.field)) return;
-    if (this.columns.dataset.view === "form") this.view("json", false);
-    this.showJson();
-    this.json.goTo(problem.line, problem.column);
-  }
-
-  async save() {
-    if (this.forms.focusBroken()) {
-      this.messages.replaceChildren(errorBox(new Error("a field lacks its value or contains invalid JSON"), "Not saved"));
-      return;
-    }
-    await this.put(this.etag);
+  save() {
+    return this.put(this.etag);
   }
 
   /** @param {string} etag of the text to replace */
@@ -349,7 +317,7 @@ class Editor {
         action();
       });
     const take = choose("Discard my changes", () => {
-      this.load(theirs, etag, [], []);
+      this.load(theirs, etag, { problems: [], warnings: [], cases: [] });
       void this.check();
     });
     take.toggleAttribute("disabled", theirs === null);
@@ -376,7 +344,6 @@ class Editor {
     try {
       await call("DELETE", suitePath(this.file), { etag: this.etag });
       this.savedText = this.text;
-      this.forms.broken.clear();
       location.hash = "#/suites";
     } catch (error) {
       if (error instanceof ApiError && error.status === 409 && typeof error.body.etag === "string") {

@@ -203,9 +203,6 @@ class Site:
             shutil.copytree(store, self.folder.parent / self.kept)
         return self.kept
 
-    def field(self, path: str) -> Any:
-        return self.page.locator(f'[data-path="{path}"]').locator("input, textarea, select").first
-
     @property
     def editor(self) -> Any:
         """Where the suite's text is typed."""
@@ -220,9 +217,10 @@ class Site:
         self.page.keyboard.press("Control+a")
         self.page.keyboard.insert_text(text)
 
-    def open_item(self, path: str) -> None:
-        # By the keyboard: the mutation score, which comes late, would move it away under a mouse.
-        self.page.locator(f'[data-path="{path}"] .item-head').press("Enter")
+    def rename(self, name: str) -> None:
+        """Give the suite in the editor another name."""
+        old = json.loads(self.editor_text())["name"]
+        self.type_whole(self.editor_text().replace(f'"name": "{old}"', f'"name": "{name}"', 1))
 
     def save(self) -> None:
         self.page.get_by_role("button", name="Save", exact=True).click()

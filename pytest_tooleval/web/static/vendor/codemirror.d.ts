@@ -2,7 +2,7 @@
 type Extension = unknown;
 type Made = (...given: any[]) => Extension;
 export const autocompletion: Made, bracketMatching: Made, closeBrackets: Made, drawSelection: Made, highlightActiveLine: Made,
-  highlightActiveLineGutter: Made, highlightSpecialChars: Made, history: Made, json: Made, lineNumbers: Made, lintGutter: Made,
+  highlightActiveLineGutter: Made, highlightSpecialChars: Made, history: Made, hoverTooltip: Made, json: Made, lineNumbers: Made, lintGutter: Made,
   search: Made, syntaxHighlighting: Made;
 export const closeBracketsKeymap: object[], completionKeymap: object[], defaultKeymap: object[], historyKeymap: object[],
   lintKeymap: object[], searchKeymap: object[];
