@@ -56,7 +56,10 @@ def test_no_option_lets_a_job_pass_without_a_run(job: Job, options: str) -> None
 @pytest.mark.parametrize(
     ("variables", "why"),
     [
-        ({"OPTIONS": "--tooleval-fail-undr=0.9"}, "unrecognized arguments: --tooleval-fail-undr=0.9"),
+        (
+            {"OPTIONS": "--tooleval-fail-undr=0.9"},
+            "unknown option --tooleval-fail-undr, did you mean --tooleval-fail-under",
+        ),
         ({"BASELINE": "gone/results.json"}, "gone/results.json: there is no such file"),
         (
             {"HISTORY": "http://127.0.0.1:1/runs", "BASELINE": "auto"},
