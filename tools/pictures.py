@@ -268,7 +268,7 @@ def story(folder: Path) -> None:
 
 
 def page(folder: Path) -> None:
-    cwd = project(folder)
+    cwd = project(folder) / "models"
     run("pytest --tooleval-model=needle-3,qwen2.5-coder-1.5b", cwd)
     served = subprocess.Popen(
         ["tooleval", "ui", "--port=0", "--no-browser"],
@@ -283,6 +283,7 @@ def page(folder: Path) -> None:
     def shoot(page, scheme: str) -> None:  # type: ignore[no-untyped-def]
         page.goto(address)
         page.goto(address.partition("?")[0] + "#/suite/parallel.tooleval.json")
+        page.locator(".case-list li").first.wait_for()
         page.wait_for_timeout(1500)
         page.screenshot(path=ASSETS / f"page-{scheme}.png")
 
