@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..checkout.git import file_at, has_revision
 from ..engine.tools.tokens import ToolTokens, counter, largest_descriptions, tool_tokens
-from ..errors import ConfigError
 from ..mcp.server import McpServer
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, printable, shown
@@ -39,7 +37,6 @@ class _ToolList(NamedTuple):
 @click.command()
 @click.argument("paths", nargs=-1, type=NoAddress(path_type=Path))
 @server_options
-@click.option("--against", metavar="REVISION", help="Compare with the suites in this git revision.")
 @click.option(
     "--fail-over",
     type=click.IntRange(0),
@@ -50,7 +47,6 @@ class _ToolList(NamedTuple):
 def tools(
     paths: tuple[Path, ...],
     server: McpServer | None,
-    against: str | None,
     fail_over: int | None,
     everything: bool,
 ) -> None:
@@ -62,14 +58,9 @@ def tools(
     """
     if bool(paths) == (server is not None):
         raise click.UsageError("give suites, or one of --stdio, --http and --sse")
-    if server is not None and against is not None:
-        raise click.UsageError(
-            "--against compares suite files; save the server's tools with `tooleval import mcp`, and "
-            "commit the suite"
-        )
     over = 0
-    for title, found, before in _lists(paths, server, against):
-        for line in _lines(title, found, before, against, everything):
+    for title, found in _lists(paths, server):
+        for line in _lines(title, found, everything):
             click.echo(line)
         if fail_over is not None and found.total > fail_over:
             over += 1
@@ -79,10 +70,8 @@ def tools(
         raise SystemExit(1)
 
 
-def _lists(
-    paths: tuple[Path, ...], server: McpServer | None, against: str | None
-) -> Iterator[tuple[str, _ToolList, _ToolList | None]]:
-    """Each list of tools with its title, and the one in the revision."""
+def _lists(paths: tuple[Path, ...], server: McpServer | None) -> Iterator[tuple[str, _ToolList]]:
+    """Each list of tools with its title."""
     from ..mcp.suite_tools import SuiteTools
     from ..suite.load import load_suite
 
@@ -93,11 +82,10 @@ def _lists(
     suites = tuple(path for path in paths if path not in others)
     for file in suite_files(suites) if suites else ():
         suite = load_suite(file, metrics=None, fetch_tools=SuiteTools(None, ()).fetch)
-        before = None if against is None else _at(against, file)
-        yield printable(str(file)), _of_suite(suite), before
+        yield printable(str(file)), _of_suite(suite)
 
 
-def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
+def _of_server(server: McpServer) -> tuple[str, _ToolList]:
     from ..mcp.discover import discover_tools
     from ..mcp.tools import as_functions, title_of
 
@@ -105,16 +93,16 @@ def _of_server(server: McpServer) -> tuple[str, _ToolList, None]:
     functions = as_functions(found.tools)
     for line in functions.left_out:
         click.echo(f"left out: {line}", err=True)
-    return title_of(found), _ToolList(tool_tokens(functions.tools, counter().count)), None
+    return title_of(found), _ToolList(tool_tokens(functions.tools, counter().count))
 
 
-def _of_other_file(file: Path) -> tuple[str, _ToolList, None]:
+def _of_other_file(file: Path) -> tuple[str, _ToolList]:
     """The largest list of tools in a file of another program."""
     from ..imports.door import tool_lists
 
     every = [_ToolList(tool_tokens(tools, counter().count)) for tools in tool_lists(file)]
     note = f", the largest of {len(every)} lists" if len(every) > 1 else ""
-    return printable(str(file)), max(every, key=lambda each: each.total)._replace(note=note), None
+    return printable(str(file)), max(every, key=lambda each: each.total)._replace(note=note)
 
 
 def _of_suite(suite: Suite) -> _ToolList:
@@ -129,39 +117,13 @@ def _of_suite(suite: Suite) -> _ToolList:
     return max(lists, key=lambda each: each.total)
 
 
-def _at(revision: str, file: Path) -> _ToolList:
-    """The tools of a suite in a revision; none if the file is not in it."""
-    from ..suite.load import parse_document
-
-    folder = file.absolute().parent
-    if not has_revision(folder, revision):
-        raise ConfigError(
-            f"--against: the git repository of {printable(str(file))} has no revision "
-            f"{printable(revision)}; fetch it first, or name another"
-        )
-    text = file_at(revision, file)
-    if text is None:
-        return _ToolList([])
-    name = f"{revision}:{file}"
-    suite, document = parse_document(text, name, metrics=None, folder=folder)
-    if "tools" not in document.data and not any("tools" in case for case in document.data["test_cases"]):
-        raise ConfigError(
-            f"--against: {printable(name)} has no tools of its own to compare with; they come from its "
-            "server or world"
-        )
-    return _of_suite(suite)
-
-
-def _lines(
-    title: str, found: _ToolList, before: _ToolList | None, against: str | None, everything: bool
-) -> Iterator[str]:
-    change = "" if before is None else f", {found.total - before.total:+,} since {against}"
+def _lines(title: str, found: _ToolList, everything: bool) -> Iterator[str]:
     yield printable(
-        f"{title}: {counted(len(found.tools), 'tool')}, {found.total:,} tokens{change}{found.note} "
+        f"{title}: {counted(len(found.tools), 'tool')}, {found.total:,} tokens{found.note} "
         f"(estimate, {counter().how})"
     )
     first = found.tools if everything else found.tools[:_MOST_TOOLS]
-    if rows := list(_rows(first, found, before)):
+    if rows := list(_rows(first, found.total)):
         yield from (f"  {line}" for line in table(rows, ("tool",)))
     if len(found.tools) > len(first):
         yield f"  and {counted(len(found.tools) - len(first), 'more tool')}; --all shows them"
@@ -172,29 +134,12 @@ def _lines(
         yield from (f"    {line}" for line in table(rows, ("of",))[1:])
 
 
-def _rows(
-    tools: Sequence[ToolTokens], found: _ToolList, before: _ToolList | None
-) -> Iterator[dict[str, str]]:
-    earlier = {} if before is None else {tool.name: tool.tokens for tool in before.tools}
+def _rows(tools: Sequence[ToolTokens], total: int) -> Iterator[dict[str, str]]:
     for tool in tools:
-        was = earlier.get(tool.name)
-        change = "" if before is None else "new" if was is None else f"{tool.tokens - was:+,}"
         yield {
             "tool": shown(tool.name, 40),
             "tokens": f"{tool.tokens:,}",
-            "share": f"{tool.tokens / found.total:.0%}",
+            "share": f"{tool.tokens / total:.0%}",
             "description": f"{tool.description:,}",
             "schema": f"{tool.schema:,}",
-            "change": change,
         }
-    kept = {tool.name for tool in found.tools}
-    for name, tokens in earlier.items():
-        if name not in kept:
-            yield {
-                "tool": shown(name, 40),
-                "tokens": "0",
-                "share": "",
-                "description": "",
-                "schema": "",
-                "change": f"{-tokens:+,} (removed)",
-            }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import CITY, git, tool
+from builders import CITY, tool
 from click.testing import CliRunner, Result
 
 from pytest_tooleval.cli import main
@@ -29,9 +29,8 @@ SEARCH = tool(
 
 
 @pytest.fixture(autouse=True)
-def _in_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
 
 
 def tools(*arguments: str) -> Result:
@@ -44,11 +43,6 @@ def suite(tools: list[dict[str, Any]], *cases: dict[str, Any]) -> str:
     file = Path("s.tooleval.json")
     file.write_text(json.dumps({"name": "s", "tools": tools, "test_cases": cases}))
     return str(file)
-
-
-def commit() -> None:
-    git(Path(), "add", ".")
-    git(Path(), "commit", "-qm", "m")
 
 
 def test_tools_and_descriptions_are_listed_the_largest_first() -> None:
@@ -72,28 +66,12 @@ def test_of_several_lists_the_largest_is_judged() -> None:
     assert found.exit_code == 1
 
 
-def test_a_suite_is_compared_with_a_revision() -> None:
-    file = suite([WEATHER, tool("old")])
-    commit()
-    found = tools(suite([WEATHER, SEARCH]), "--against=HEAD", "--fail-over=5000")
-    assert found.exit_code == 0
-    changes = {line.split()[0]: line.split()[5:] for line in found.stdout.splitlines()[2:4]}
-    assert changes == {"search": ["new"], "weather": ["+0"]}
-    assert found.stdout.splitlines()[4].split()[0] == "old"
-    assert found.stdout.splitlines()[4].endswith(" (removed)")
-    assert " since HEAD" in found.stdout
-    Path(file).rename("new.tooleval.json")
-    assert tools("new.tooleval.json", "--against=HEAD").stdout.count(" new") == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "give suites, or one of --stdio, --http and --sse"),
         (["s.tooleval.json", "--stdio=x"], "give suites, or one of --stdio, --http and --sse"),
-        (["--stdio=x", "--against=HEAD"], "--against compares suite files"),
         (["--stdio=x", "--http=http://x"], "give one of --stdio, --http and --sse"),
-        (["s.tooleval.json", "--against=nowhere"], "has no revision nowhere"),
         (["none.tooleval.json"], "none.tooleval.json: there is no such file"),
     ],
 )
@@ -102,16 +80,6 @@ def test_a_mistake_is_named(arguments: list[str], message: str) -> None:
     found = tools(*arguments)
     assert found.exit_code in (1, 2)
     assert message in found.output
-
-
-def test_tools_from_a_server_have_no_revision() -> None:
-    file = Path("s.tooleval.json")
-    source = {"mcp": {"stdio": "python none.py"}}
-    file.write_text(json.dumps({"name": "s", "tools_from": source, "test_cases": []}))
-    commit()
-    found = tools(suite([WEATHER]), "--against=HEAD")
-    assert found.exit_code == 1
-    assert "has no tools of its own to compare with" in found.output
 
 
 def test_tools_in_files_of_other_programs(tmp_path: Path) -> None:
