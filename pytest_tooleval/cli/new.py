@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,25 @@ import click
 from ..errors import os_reason
 from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
-from ..suite.slugs import slug
-from ..suite.tool_names import provider_name
 from ..text import printable
 from ..writing import write_whole
 from .suite_files import SuitePath, say_uncollected
 
-_NAME, _TOOL, _DESCRIPTION = "weather", "get_weather", "Get current weather for a city"
-_PROMPT = "What's the weather in Paris?"
-_PARAMS, _EXPECTED = ("city",), {"city": "Paris"}
+_FUNCTION = {
+    "name": "get_weather",
+    "description": "Get current weather for a city",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+    },
+}
+_CASE = {
+    "id": "what-s-the-weather-in-paris",
+    "prompt": "What's the weather in Paris?",
+    "expected_tool": "get_weather",
+    "expected_params": {"city": "Paris"},
+}
 _TEST = '''\
 import json
 
@@ -67,104 +76,29 @@ class _NewPath(SuitePath):
 
 @click.command()
 @click.argument("file", required=False, type=_NewPath())
-@click.option("--name", help="The suite's name; default: the file's name.")
-@click.option("--tool", help="The name of a tool.")
-@click.option("--description", help="What the tool does, for the model.")
-@click.option("--param", "params", multiple=True, help="The name of a parameter, a text. Repeatable.")
-@click.option("--prompt", help="What a user says so that the model calls the tool.")
-@click.option("--expect", "expects", multiple=True, help="An expected NAME=VALUE. Repeatable.")
-def new(
-    file: Path | None,
-    name: str | None,
-    tool: str | None,
-    description: str | None,
-    params: tuple[str, ...],
-    prompt: str | None,
-    expects: tuple[str, ...],
-) -> None:
-    """Write a first suite that you can run: an example, or one made of the options.
+def new(file: Path | None) -> None:
+    """Write an example that you can run: a suite, or a test in Python.
 
-    FILE ends in .tooleval.json; the default is the suite's name, in the first of pytest's testpaths
-    if that is inside the current folder.
-    If it ends in .py, such as test_weather.py, an example of a test in Python is written.
+    FILE ends in .tooleval.json, or in .py, such as test_weather.py. Without it, the suite is
+    weather.tooleval.json, in the first of pytest's testpaths if that is inside the current folder.
     """
-    if file is not None and file.suffix == ".py":
-        _require_new(file)
-        if any((name, tool, description, params, prompt, expects)):
-            raise click.UsageError(f"the options describe a suite: write {file.stem}{SUITE_ENDING}")
-        _write_test(file)
+    path = file or Project.around().suite_folder() / f"weather{SUITE_ENDING}"
+    if os.path.lexists(path):
+        raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
+    if path.suffix == ".py":
+        _write_test(path)
         return
-    name = (name or (file.name if file else _NAME)).removesuffix(SUITE_ENDING)
-    path = file or Project.around().suite_folder() / f"{slug(name) or 'suite'}{SUITE_ENDING}"
-    _require_new(path)
-    is_example = tool in (None, _TOOL) and not params
-    tool = tool or _TOOL
-    params = _PARAMS if is_example else tuple(dict.fromkeys(params))
-    expected = _expected(expects, params)
-    if is_example:
-        description = _DESCRIPTION if description is None else description
-        expected = {**(_EXPECTED if prompt is None else {}), **expected}
-        prompt = _PROMPT if prompt is None else prompt
-    if prompt is None:
-        raise click.UsageError(
-            f"--prompt is missing: what a user says so that the model calls {printable(tool)}"
-        )
-    _write(path, name, tool, description or "", params, prompt, expected)
+    from ..suite.types import SCHEMA_ID
+    from ..suite.write import write_suite
+
+    tools = [{"type": "function", "function": _FUNCTION}]
+    name = path.name.removesuffix(SUITE_ENDING)
+    write_suite(path, {"$schema": SCHEMA_ID, "name": name, "tools": tools, "test_cases": [_CASE]})
     shown = printable(shlex.quote(path.as_posix()))
     click.echo(f"wrote {printable(str(path))}: 1 tool, 1 case")
     say_uncollected(path)
     click.echo(f"run it, offline: pytest {shown} --tooleval-model=builtin/lexical")
     click.echo(f"after a change: tooleval validate {shown}")
-
-
-def _require_new(path: Path) -> None:
-    if os.path.lexists(path):
-        raise click.UsageError(f"{printable(str(path))} already exists; choose another file")
-
-
-def _write(
-    path: Path,
-    name: str,
-    tool: str,
-    description: str,
-    params: Sequence[str],
-    prompt: str,
-    expected: Mapping[str, str],
-) -> None:
-    from ..suite.types import SCHEMA_ID
-    from ..suite.write import write_suite
-
-    for given in (tool, *params):
-        accepted = provider_name(given)
-        if accepted != given:
-            raise click.UsageError(f"providers refuse the name {printable(given)}: write {accepted}")
-    properties = {key: {"type": "string"} for key in params}
-    schema = {"type": "object", "properties": properties, "required": [*params]}
-    function = {"name": tool, "description": description, "parameters": schema}
-    id = slug(prompt) or slug(tool)
-    case: dict[str, Any] = {"id": id, "prompt": prompt, "expected_tool": tool}
-    if expected:
-        case["expected_params"] = expected
-    suite = {
-        "$schema": SCHEMA_ID,
-        "name": name,
-        "tools": [{"type": "function", "function": function}],
-        "test_cases": [case],
-    }
-    write_suite(path, suite)
-
-
-def _expected(expects: Sequence[str], params: Sequence[str]) -> dict[str, str]:
-    """`city=Paris` as names and values; UsageError for anything else."""
-    expected = {}
-    for given in expects:
-        name, equals, text = given.partition("=")
-        if not equals or name not in params:
-            known = f"NAME one of {', '.join(params)}" if params else "but the tool has no parameters"
-            shown = printable(repr(given))
-            raise click.UsageError(f"--expect {shown}: expected NAME=VALUE, {printable(known)}")
-        expected[name] = text
-    return expected
 
 
 def _write_test(file: Path) -> None:

@@ -31,7 +31,7 @@ def written(file: str) -> dict[str, Any]:
     return made
 
 
-def test_without_options_an_example_is_written() -> None:
+def test_an_example_is_written() -> None:
     done = run()
     assert done.exit_code == 0
     assert done.output.splitlines() == [
@@ -67,58 +67,16 @@ def test_a_first_test_in_python_passes_at_once(pytester: pytest.Pytester) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("file", "says"),
     [
-        (["weather.py"], "named test_*.py or *_test.py: write test_weather.py"),
-        (["test_x.py", "--tool", "search"], "the options describe a suite: write test_x.tooleval.json"),
+        ("weather.py", "named test_*.py or *_test.py: write test_weather.py"),
+        ("s.json", "pytest collects files that end in .tooleval.json: write s.tooleval.json"),
     ],
 )
-def test_a_python_test_that_would_not_run(arguments: list[str], says: str) -> None:
-    done = run(*arguments)
+def test_a_file_that_pytest_would_not_collect(file: str, says: str) -> None:
+    done = run(file)
     assert (done.exit_code, says in done.output) == (2, True), done.output
-    assert not Path(arguments[0]).exists()
-
-
-def test_options_say_everything() -> None:
-    done = run(
-        "docs.tooleval.json", "--name", "Docs", "--tool", "search", "--description", "Search.",
-        "--param", "query", "--param", "limit",
-        "--prompt", "Find 3 pages on retries", "--expect", "limit=3",
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    made = written("docs.tooleval.json")
-    assert made["name"] == "Docs"
-    assert made["tools"][0]["function"] == {
-        "name": "search",
-        "description": "Search.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "query": {"type": "string"},
-                "limit": {"type": "string"},
-            },
-            "required": ["query", "limit"],
-        },
-    }
-    assert made["test_cases"] == [
-        {
-            "id": "find-3-pages-on-retries",
-            "prompt": "Find 3 pages on retries",
-            "expected_tool": "search",
-            "expected_params": {"limit": "3"},
-        }
-    ]
-
-
-def test_the_examples_expectation_goes_with_its_prompt() -> None:
-    run("--prompt", "Is it warm in Rome?")
-    (case,) = written("weather.tooleval.json")["test_cases"]
-    assert "expected_params" not in case
-
-
-def test_the_file_is_named_for_the_suite() -> None:
-    run("--name", "../Größe: 1\x1b")
-    assert [file.name for file in Path().iterdir()] == ["größe-1.tooleval.json"]
+    assert not Path(file).exists()
 
 
 def test_it_is_written_where_pytest_collects_it() -> None:
@@ -133,31 +91,6 @@ def test_it_is_written_where_pytest_collects_it() -> None:
     assert "other.tooleval.json: pytest alone does not collect it, as testpaths is tests: " in elsewhere
     Path("build").mkdir()
     assert "pytest does not search the folder build" in run("build/a.tooleval.json").output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--tool", "search"], "--prompt is missing: what a user says so that the model calls search"),
-        (["--param", "q", "--tool", "a b", "--prompt", "x"], "providers refuse the name a b: write a_b"),
-        (["--param", "n:int", "--prompt", "x"], "providers refuse the name n:int: write n_int"),
-        (["--expect", "city"], "--expect 'city': expected NAME=VALUE, NAME one of city"),
-        (["--expect", "town=x"], "--expect 'town=x': expected NAME=VALUE, NAME one of city"),
-        (["s.json"], "pytest collects files that end in .tooleval.json: write s.tooleval.json"),
-    ],
-)
-def test_options_that_cannot_be_used(arguments: list[str], message: str) -> None:
-    done = run(*arguments)
-    assert done.exit_code == 2
-    assert message in done.output
-    assert list(Path().iterdir()) == []
-
-
-def test_what_the_loader_refuses_is_not_written() -> None:
-    done = run("--prompt", " ")
-    assert done.exit_code == 1
-    assert "an empty prompt" in done.output
-    assert list(Path().iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "dangling link"])
