@@ -55,7 +55,8 @@ class RunBook:
 
     def judge(self, run: Run, misnamed: Sequence[str] = ()) -> RunVerdict:
         """Judge the gates and the baseline. `misnamed` are transcripts that name an unknown case."""
-        is_asked = self._judging.gates or self._judging.baseline
+        by = self._judging
+        is_asked = by.gates or by.baseline or by.needs_cases
         self.verdict = self.verdict_on(self.rows if is_asked else [], run, misnamed)
         return self.verdict
 
