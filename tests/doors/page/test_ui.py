@@ -219,6 +219,7 @@ def test_a_tool_is_added_and_taken_back(weather: Site) -> None:
     weather.go("suite/weather.tooleval.json")
     page = weather.page
     page.get_by_role("button", name="Add a tool").click()
+    expect(page.locator(".state")).to_have_text("unsaved changes")
     page.keyboard.type("look")
     added = json.loads(weather.editor_text())
     assert list(added) == ["name", "tools", "test_cases"]
