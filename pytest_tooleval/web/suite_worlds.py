@@ -14,7 +14,7 @@ from typing import Any
 from ..findings import Finding, Loc
 
 _OWN = "pytest_tooleval.worlds."
-_OURS = {_OWN + "bfcl:BFCL", _OWN + "tau2:Airline", _OWN + "tau2:Retail"}
+_OURS = {_OWN + "tau2:Airline", _OWN + "tau2:Retail"}
 _REFUSED = (
     "the page only creates a world that is defined in a module in the suite's folder, or that the saved "
     "file names; add this world to the file yourself"
