@@ -23,7 +23,7 @@ _ENDINGS = (".json", ".jsonl", ".eval")
 _YAML = (".yaml", ".yml")
 # In folders, other files of YAML are not searched for, as most are something else, but for cassettes.
 _CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml")
-_CASSETTE = re.compile(rb"(?:#.*\n|---\s*\n|version:.*\n|\s+)*interactions:\s*\n")
+_CASSETTE = re.compile(rb"(?:(?:#.*|---[ \t\r]*|version:.*|[ \t\r]*)\n)*interactions:\s*\n")
 _HEAD = 4096
 _MOST_BYTES = 512 << 20
 _LOOKED_AT = 500  # records

@@ -260,6 +260,8 @@ def test_a_cassette_may_have_answers_of_several_apis(tmp_path: Path) -> None:
         (tmp_path / name).write_text((DATA / "openai").read_text())
     (tmp_path / "other.yaml").write_text("a: 1")
     (tmp_path / "README").write_text("interactions: none")
+    # An ambiguous pattern would never end here.
+    (tmp_path / "LICENSE").write_text(" " * 200 + "\n\n" * 200 + "Apache License")
     found, lines = found_in([tmp_path], None, has_tools=False)
     assert len(lines) == 3
     assert len(apply(found, "s").suite["test_cases"]) == 3
