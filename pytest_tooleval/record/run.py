@@ -198,7 +198,6 @@ class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
     models: Annotated[tuple[str, ...], doc("The models with a case.")]
     suites: Annotated[tuple[str, ...], doc("The names of the suites.")]
     selected: Annotated[int, doc("The selected cases of the whole run; 0: unknown.", ge=0)]
-    gates_passed: Annotated[int, doc("Gates that passed, and the baseline if it did.", ge=0)]
     gates_failed: Annotated[int, doc("Gates that failed, and the baseline if it did.", ge=0)]
     is_good: Annotated[bool, doc("Whether the run may be the baseline `good`.")]
     is_partial: Annotated[

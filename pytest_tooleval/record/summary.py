@@ -35,11 +35,6 @@ class Tokens(Struct, frozen=True, gc=False):
     completion: Annotated[int | None, doc("Answer tokens.")] = None
     reasoning: Annotated[int | None, doc("Reasoning tokens, part of the answer tokens.")] = None
 
-    @property
-    def total(self) -> int | None:
-        known = [count for count in (self.prompt, self.completion) if count is not None]
-        return sum(known) if known else None
-
 
 def fallback_text(parameter: str, sent: str | None) -> str:
     """The fallback for a parameter, in words."""

@@ -57,12 +57,8 @@ class RunBook:
         """Judge the gates and the baseline. `misnamed` are transcripts that name an unknown case."""
         by = self._judging
         is_asked = by.gates or by.baseline or by.needs_cases
-        self.verdict = self.verdict_on(self.rows if is_asked else [], run, misnamed)
+        self.verdict = decide(self.rows if is_asked else [], run, by, misnamed, self._suites)
         return self.verdict
-
-    def verdict_on(self, rows: Sequence[CaseRow], run: Run, misnamed: Sequence[str]) -> RunVerdict:
-        """The verdict on these rows, which are not kept."""
-        return decide(rows, run, self._judging, misnamed, self._suites)
 
     def document(self, run: Run) -> RowsDocument:
         """The results so far without transcripts and explanations."""

@@ -10,7 +10,7 @@ from msgspec import structs
 from ..engine.runner import TrialAnswer
 from ..engine.trial import Job
 from ..imports.conversation import Conversation
-from ..record.results import CaseResult, CaseRow
+from ..record.results import CaseResult
 from ..suite.case import ResolvedCase
 from .place import CasePlace, Origin
 from .scored import evaluate
@@ -42,7 +42,3 @@ class Task:
         from ..variants.variant import changes_of
 
         return structs.replace(result, changes=changes_of(self.unchanged, self.job.case))
-
-    def row(self, answers: Sequence[TrialAnswer]) -> CaseRow:
-        """The result without explanations and transcripts."""
-        return self.result(answers, explain=False).row()
