@@ -1,10 +1,11 @@
 r"""Rewrite JSON Schema's patterns (ECMA-262 with the flag `u`) for the `regex` package.
 
 `rewritten` reads a pattern once, from left to right, and writes each piece so that `regex` treats it as
-ECMA-262 does, with four differences:
+ECMA-262 does, with five differences:
 
 - A pattern may begin with `(?i)`, which makes it ignore case, as the flag `i` does.
 - Any ASCII punctuation may be escaped: `\-` is `-`, as without the flag `u`.
+- Properties have the names that `regex` knows: `\p{Alnum}` too, but not `\p{CWKCF}`.
 - A group keeps its text when a loop around it starts again, where ECMA-262 resets it.
 - With `(?i)`, a reference to a group takes dotless and dotted capital I for i, as `regex` does.
 """
@@ -41,31 +42,6 @@ _MANY = 10**9  # far more than a text has
 _NAME = re.compile(r"\(\?<([^\W\d][\w$]*|\$[\w$]*)>")
 _REFERENCE = re.compile(r"\\(?:([1-9]\d*)|k<([^>]+)>)", re.ASCII)
 _COUNT = re.compile(r"\{(\d+)(?:(,)(\d*))?\}|[*+?]", re.ASCII)
-_CATEGORIES: Sequence[str] = """
-    C Other Cc Control cntrl Cf Format Cn Unassigned Co Private_Use Cs Surrogate L Letter LC
-    Cased_Letter Ll Lowercase_Letter Lm Modifier_Letter Lo Other_Letter Lt Titlecase_Letter Lu
-    Uppercase_Letter M Mark Combining_Mark Mc Spacing_Mark Me Enclosing_Mark Mn Nonspacing_Mark N Number
-    Nd Decimal_Number digit Nl Letter_Number No Other_Number P Punctuation punct Pc
-    Connector_Punctuation Pd Dash_Punctuation Pe Close_Punctuation Pf Final_Punctuation Pi
-    Initial_Punctuation Po Other_Punctuation Ps Open_Punctuation S Symbol Sc Currency_Symbol Sk
-    Modifier_Symbol Sm Math_Symbol So Other_Symbol Z Separator Zl Line_Separator Zp Paragraph_Separator
-    Zs Space_Separator
-    """.split()
-_PROPERTIES: Sequence[str] = """
-    ASCII_Hex_Digit AHex Alphabetic Alpha Bidi_Control Bidi_C Bidi_Mirrored Bidi_M
-    Case_Ignorable CI Cased Changes_When_Casefolded CWCF Changes_When_Casemapped CWCM
-    Changes_When_Lowercased CWL Changes_When_NFKC_Casefolded CWKCF Changes_When_Titlecased CWT
-    Changes_When_Uppercased CWU Dash Default_Ignorable_Code_Point DI Deprecated Dep Diacritic Dia Emoji
-    Emoji_Component EComp Emoji_Modifier EMod Emoji_Modifier_Base EBase Emoji_Presentation EPres
-    Extended_Pictographic ExtPict Extender Ext Grapheme_Base Gr_Base Grapheme_Extend Gr_Ext Hex_Digit Hex
-    IDS_Binary_Operator IDSB IDS_Trinary_Operator IDST ID_Continue IDC ID_Start IDS Ideographic Ideo
-    Join_Control Join_C Logical_Order_Exception LOE Lowercase Lower Math Noncharacter_Code_Point NChar
-    Pattern_Syntax Pat_Syn Pattern_White_Space Pat_WS Quotation_Mark QMark Radical Regional_Indicator RI
-    Sentence_Terminal STerm Soft_Dotted SD Terminal_Punctuation Term Unified_Ideograph UIdeo Uppercase
-    Upper Variation_Selector VS White_Space space XID_Continue XIDC XID_Start XIDS
-    """.split()
-_BINARY = "|".join(_PROPERTIES)
-_CATEGORY = f"(?:(?:General_Category|gc)=)?({'|'.join(_CATEGORIES)})"
 _SCRIPT = "(?:Script|sc|Script_Extensions|scx)=(?:(?:[A-Z][a-z]+)(?:_[A-Z][a-z]+)*|Phags_Pa|SignWriting)"
 # For users who know another dialect.
 _HINTS = (
@@ -131,14 +107,27 @@ def _pair(found: re.Match[str]) -> int:
     return 0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00
 
 
-def _property(found: re.Match[str]) -> str:
-    letter, listed, binary, category, script = found.groups()
-    value = listed or script or (f"{binary}=Yes" if binary else f"gc={category}")
-    return f"\\{letter}{{{value}}}"
+def _property(found: re.Match[str]) -> str | None:
+    r"""Return a property such as `\p{Lu}` as the inside of a `regex` set; None for an unknown one."""
+    letter, whole, category, name = found.groups()
+    values = [whole] if whole else [*([] if category else [f"{name}=Yes"]), f"gc={name}"]
+    return next(filter(_is_known, (f"\\{letter}{{{value}}}" for value in values)), None)
+
+
+def _is_known(inside: str) -> bool:
+    import regex
+
+    try:
+        return bool(regex.compile(f"[{inside}]", regex.VERSION0, cache_pattern=False))
+    except regex.error:
+        return False
 
 
 _CLASS = re.compile(r"\\([dDsSwW])")
-_PROPERTY = re.compile(rf"\\([pP])\{{(?:(ASCII|Any|Assigned)|({_BINARY})|{_CATEGORY}|({_SCRIPT}))\}}")
+_PROPERTY = re.compile(
+    rf"\\([pP])\{{(?:(ASCII|Any|Assigned|{_SCRIPT})"
+    r"|(General_Category=|gc=)?([A-Z][A-Za-z]*(?:_[A-Z][A-Za-z]*)*|cntrl|digit|punct|space))\}"
+)
 _ESCAPES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], int]]] = (
     (re.compile(r"\\u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})"), _pair),
     (re.compile(r"\\x([0-9A-Fa-f]{2})"), lambda found: int(found[1], 16)),
@@ -336,9 +325,9 @@ class _Reader:
         if found := _CLASS.match(self._pattern, self._at):
             self._at = found.end()
             return self._classes[found[1]]
-        if found := _PROPERTY.match(self._pattern, self._at):
+        found = _PROPERTY.match(self._pattern, self._at)
+        if found and (inside := _property(found)):
             self._at = found.end()
-            inside = _property(found)
             return inside + _ranges(others_of_class(inside)) if self._any_case else inside
         raise self._unknown(self._pattern[self._at : self._at + 2])
 

@@ -59,6 +59,7 @@ FOUND = [
     (r"^\p{L}\p{Lu}\p{Letter}$", "éÉß", True),
     (r"\P{L}", "é", False),
     (r"^[\p{Script=Greek}\p{Nd}]+$", "λ5", True),
+    (r"^\p{IDC}\p{Variation_Selector}\p{VS}\P{gc=Lu}$", "5\ufe0f\ufe0fa", True),
     (r"\p{ASCII}\p{White_Space}", "a\u3000", True),
     ("a{0}b", "b", True),
     ("^a{2,}?$", "aaa", True),
@@ -125,6 +126,11 @@ def test_what_ecma_refuses_is_refused(pattern: str) -> None:
         ("(?P<n>a)", "(?P means nothing in ECMA-262; write (?<name>...) at position 0"),
         ("a{e}", r"{ that begins no count such as {2,5} (write \{) at position 1"),
         ("a++", "+ after nothing that can be repeated at position 2"),
+        (
+            r"a\p{CWKCF}",  # of ECMA-262, but unknown to `regex`
+            r"\p means nothing in ECMA-262; write a property such as \p{Letter} or \p{Script=Greek} "
+            "at position 1",
+        ),
         (r"(?<=(a)\1)b", r"\1 in a look-behind, which is not supported at position 7"),
         ("((a{100}){100}){100}", "counts that ask for more than 100,000 characters at position 15"),
     ],
