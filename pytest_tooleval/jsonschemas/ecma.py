@@ -1,13 +1,13 @@
 r"""Rewrite JSON Schema's patterns (ECMA-262 with the flag `u`) for the `regex` package.
 
 `rewritten` reads a pattern once, from left to right, and writes each piece so that `regex` treats it as
-ECMA-262 does, with five differences:
+ECMA-262 does, with four differences:
 
-- A pattern may begin with `(?i)`, which makes it ignore case, as the flag `i` does.
+- A pattern may begin with `(?i)`, which makes it ignore case as `regex` does, almost as the flag `i`.
+  Dotted capital I is i, and dotless i is I; `\p{Lu}` has every letter with case, `\P{Lu}` none.
 - Any ASCII punctuation may be escaped: `\-` is `-`, as without the flag `u`.
 - Properties have the names that `regex` knows: `\p{Alnum}` too, but not `\p{CWKCF}`.
 - A group keeps its text when a loop around it starts again, where ECMA-262 resets it.
-- With `(?i)`, a reference to a group takes dotless and dotted capital I for i, as `regex` does.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from .case_folding import Ranges, any_case, others_of_class
+Ranges = Sequence[tuple[int, int]]
 
 IGNORE_CASE = "(?i)"
 MAX_COPIES = 100_000  # `regex` writes a{1000} out, with 300 bytes for each copy
@@ -82,8 +81,8 @@ _SET_TEXTS = {
     **{letter: _ranges(ranges) for letter, ranges in _SETS.items()},
     **{letter.upper(): _ranges(_others(ranges)) for letter, ranges in _SETS.items()},
 }
-# With the flags `iu`, \w also has the long s and the Kelvin sign, so \W lacks them.
-_ANY_CASE: Ranges = (*_SETS["w"], (0x17F, 0x17F), (0x212A, 0x212A))
+# With `(?i)`, \W must lack what `regex` takes for an ASCII letter, or it would have that letter.
+_ANY_CASE: Ranges = (*_SETS["w"], (0x130, 0x131), (0x17F, 0x17F), (0x212A, 0x212A))
 _SET_TEXTS_ANY_CASE = {**_SET_TEXTS, "w": _ranges(_ANY_CASE), "W": _ranges(_others(_ANY_CASE))}
 
 
@@ -164,7 +163,7 @@ class _Reader:
         self._assertions = _ASSERTIONS_ANY_CASE if self._any_case else _ASSERTIONS
         self._classes = _SET_TEXTS_ANY_CASE if self._any_case else _SET_TEXTS
         self._at = len(IGNORE_CASE) if self._any_case else 0
-        self._made: list[str] = []
+        self._made = [IGNORE_CASE] if self._any_case else []
         self._open = [_Group("", self._at)]
         self._closed: set[int] = set()
         self._names: dict[str, int] = {}
@@ -204,10 +203,7 @@ class _Reader:
                 f"{char} without its opening bracket (write {_UNESCAPED[char]})", self._at
             )
         else:
-            self._put(self._literal(ord(char)), 1, 1)
-
-    def _literal(self, code: int) -> str:
-        return _literal_any_case(code) if self._any_case else _literal(code)
+            self._put(_literal(ord(char)), 1, 1)
 
     def _put(self, made: str, length: int, size: int = 0) -> None:
         """Write a piece for `length` characters of the pattern; with a size, it can be repeated."""
@@ -270,7 +266,7 @@ class _Reader:
             self._refer(reference)
         else:
             member = self._member()
-            self._put(self._literal(member) if isinstance(member, int) else f"[{member}]", 0, 1)
+            self._put(_literal(member) if isinstance(member, int) else f"[{member}]", 0, 1)
 
     def _refer(self, reference: re.Match[str]) -> None:
         """Write a reference, which matches nothing if its group has not matched yet."""
@@ -279,8 +275,7 @@ class _Reader:
         number, name = reference[1] or "", reference[2] or ""
         self._references.append((self._at, number, name))
         group = self._names.get(name, _count(number))
-        same = f"(?i:\\g<{group}>)" if self._any_case else f"\\g<{group}>"
-        made = f"(?({group}){same}|)" if group in self._closed else "(?:)"
+        made = f"(?({group})\\g<{group}>|)" if group in self._closed else "(?:)"
         self._put(made, len(reference[0]), 1)
 
     def _set(self) -> str:
@@ -303,15 +298,12 @@ class _Reader:
         at, first = self._at, self._member()
         rest = self._pattern[self._at : self._at + 2]
         if rest[:1] != "-" or rest[1:] in ("]", ""):
-            return self._ranges([(first, first)]) if isinstance(first, int) else first
+            return _ranges([(first, first)]) if isinstance(first, int) else first
         self._at += 1
         last = self._member()
         if not (isinstance(first, int) and isinstance(last, int) and first <= last):
             raise PatternError(f"{self._pattern[at : self._at]} is not a range of characters", at)
-        return self._ranges([(first, last)])
-
-    def _ranges(self, ranges: Ranges) -> str:
-        return _ranges(any_case(ranges) if self._any_case else ranges)
+        return _ranges([(first, last)])
 
     def _member(self) -> int | str:
         r"""Read a character, or a class such as \d, which becomes the inside of a `regex` set."""
@@ -328,7 +320,7 @@ class _Reader:
         found = _PROPERTY.match(self._pattern, self._at)
         if found and (inside := _property(found)):
             self._at = found.end()
-            return inside + _ranges(others_of_class(inside)) if self._any_case else inside
+            return inside
         raise self._unknown(self._pattern[self._at : self._at + 2])
 
     def _unknown(self, what: str) -> PatternError:
@@ -339,12 +331,6 @@ class _Reader:
 def _literal(code: int) -> str:
     char = chr(code)
     return char if char.isascii() and char.isalnum() else f"\\U{code:08x}"
-
-
-@lru_cache(maxsize=1024)
-def _literal_any_case(code: int) -> str:
-    ranges = any_case([(code, code)])
-    return f"[{_ranges(ranges)}]" if len(ranges) > 1 else _literal(code)
 
 
 def _count(digits: str) -> int:
