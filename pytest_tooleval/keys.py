@@ -134,7 +134,7 @@ def _filled(rest: str, kind: _Kind) -> str:
     return re.sub(f"({kind.kept})|.", lambda each: each[1] or kind.filler, rest, flags=re.DOTALL)
 
 
-class _Place(NamedTuple):
+class _KeySpan(NamedTuple):
     """A key in a text, and its stand-in."""
 
     start: int
@@ -157,7 +157,7 @@ def without_keys(text: str, public: PublicTexts | None = None) -> str:
     return "".join([*parts, text[done:]]) if parts else text
 
 
-def _keys_in(text: str, public: PublicTexts | None, depth: int) -> list[_Place]:
+def _keys_in(text: str, public: PublicTexts | None, depth: int) -> list[_KeySpan]:
     """The keys in a text and, up to this depth, in what its escapes mean; in order, without overlaps."""
     places = _plain_keys(text, public)
     if depth and ("\\" in text or "%" in text):
@@ -167,7 +167,7 @@ def _keys_in(text: str, public: PublicTexts | None, depth: int) -> list[_Place]:
     return places
 
 
-def _plain_keys(text: str, public: PublicTexts | None) -> list[_Place]:
+def _plain_keys(text: str, public: PublicTexts | None) -> list[_KeySpan]:
     spans: list[tuple[int, int]] = []
 
     def made(found: re.Match[str], group: int, prefix: str) -> str:
@@ -184,22 +184,22 @@ def _plain_keys(text: str, public: PublicTexts | None) -> list[_Place]:
     if "earer" in clean:
         clean = _BEARER.sub(lambda found: made(found, 2, ""), clean)
     # A stand-in is as long as its key, so the places are those in the text.
-    return _merged(_Place(start, end, clean[start:end]) for start, end in spans)
+    return _merged(_KeySpan(start, end, clean[start:end]) for start, end in spans)
 
 
-def _merged(places: Iterable[_Place]) -> list[_Place]:
+def _merged(places: Iterable[_KeySpan]) -> list[_KeySpan]:
     """In order, without keys that are part of another one."""
-    merged: list[_Place] = []
+    merged: list[_KeySpan] = []
     for place in sorted(places, key=lambda each: (each.start, -each.end)):
         if not merged or place.start >= merged[-1].end:
             merged.append(place)
         elif place.end > merged[-1].end:
             before = merged.pop()
-            merged.append(_Place(before.start, place.end, before.made + place.made))
+            merged.append(_KeySpan(before.start, place.end, before.made + place.made))
     return merged
 
 
-def _coded(text: str, places: Iterable[_Place]) -> Iterator[_Place]:
+def _coded(text: str, places: Iterable[_KeySpan]) -> Iterator[_KeySpan]:
     """The places in the text of places in what its escapes mean."""
     # How much longer the text is, up to the current escape.
     longer, codes = 0, _CODED.finditer(text)
@@ -216,7 +216,7 @@ def _coded(text: str, places: Iterable[_Place]) -> Iterator[_Place]:
         return place + longer
 
     for start, end, made in places:
-        yield _Place(coded(start), coded(end), made)
+        yield _KeySpan(coded(start), coded(end), made)
 
 
 def _decoded(code: re.Match[str]) -> str:

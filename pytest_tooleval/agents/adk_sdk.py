@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import messages as chat
-from .messages import AgentTool, Message, Model, ToolDesk
+from .messages import AgentTool, AgentToolbox, Message, Model
 
 _APP, _USER = "tooleval", "user"
 # Agents whose tools run elsewhere, and ADK's tools that only steer the run.
@@ -27,7 +27,7 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
     elif agent.sub_agents:
         raise ValueError(f"the agent {agent.name!r} has sub-agents, whose tools would really run")
 
-    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
+    async def run(messages: list[Message], toolbox: AgentToolbox) -> list[Message]:
         from google.adk.agents.invocation_context import LlmCallsLimitExceededError
         from google.adk.agents.run_config import RunConfig
         from google.adk.events import Event
@@ -44,13 +44,13 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
         events: list[_Event] = []
         runner = Runner(
             app_name=_APP,
-            agent=agent.clone(update=_changes(agent, system, desk)),
+            agent=agent.clone(update=_changes(agent, system, toolbox)),
             session_service=sessions,
-            plugins=[_plugin(desk, session.id, events)],
+            plugins=[_plugin(toolbox, session.id, events)],
         )
         message = types.Content(role="user", parts=[types.Part(text=prompt)])
         config = run_arguments.get("run_config") or RunConfig()
-        most = desk.most_replies(max(config.max_llm_calls, 0))  # 0 and less mean no limit
+        most = toolbox.most_replies(max(config.max_llm_calls, 0))  # 0 and less mean no limit
         arguments = {**run_arguments, "run_config": config.model_copy(update={"max_llm_calls": most})}
         try:
             async for event in runner.run_async(
@@ -58,22 +58,22 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             ):
                 events.append(_Event(event))
         except LlmCallsLimitExceededError as error:
-            return desk.ended(f"Google ADK: {error}", _transcript(events), "limit")
+            return toolbox.ended(f"Google ADK: {error}", _transcript(events), "limit")
         except KeyError as error:
             if "Context variable not found" not in str(error):
                 raise
             hint = "pass the state of the session: google_adk(agent, state_delta={...})"
             raise ValueError(f"{error.args[0].rstrip('.')}; {hint}") from None
-        return desk.marked(_transcript(events))
+        return toolbox.marked(_transcript(events))
 
     return chat.as_model(run, run_tools)
 
 
-def _changes(agent: Any, system: str, desk: ToolDesk) -> dict[str, Any]:
+def _changes(agent: Any, system: str, toolbox: AgentToolbox) -> dict[str, Any]:
     """The agent's fields to replace for a case."""
     change: dict[str, Any] = {}
-    if desk.tools is not None:
-        change["tools"] = _replaced(agent, desk.tools, desk)
+    if toolbox.tools is not None:
+        change["tools"] = _replaced(agent, toolbox.tools, toolbox)
     if system:
 
         def instruct(callback_context: Any, llm_request: Any) -> None:
@@ -102,7 +102,7 @@ class _Event(NamedTuple):
     inner: bool = False
 
 
-def _plugin(desk: ToolDesk, session: str, events: list[_Event]) -> Any:
+def _plugin(toolbox: AgentToolbox, session: str, events: list[_Event]) -> Any:
     """A plugin that answers confirmation requests, and asks the suite before an agent's tool runs.
 
     A plugin also sees the tools of sub-agents and of agents that are tools, which have their own
@@ -113,19 +113,21 @@ def _plugin(desk: ToolDesk, session: str, events: list[_Event]) -> Any:
 
     class Asks(BasePlugin):  # type: ignore[misc]  # the library may not be installed
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-            if desk.tools is None:
+            if toolbox.tools is None:
                 for tool in llm_request.config.tools or ():
                     kinds = tool.model_dump(exclude_none=True, exclude={"function_declarations"})
                     if kinds:
                         raise chat.unstoppable(f"the provider runs the tool {next(iter(kinds))}")
                 for name, tool in llm_request.tools_dict.items():
-                    llm_request.tools_dict[name] = _guarded(tool, desk)
+                    llm_request.tools_dict[name] = _guarded(tool, toolbox)
 
         async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
             if type(tool).__name__ in _STEERING:
-                desk.allow(tool_context.function_call_id)
+                toolbox.allow(tool_context.function_call_id)
             asks = await tool.check_require_confirmation(tool_args, tool_context)
-            confirmed = desk.approves(tool.name, tool_args) if asks else desk.would_approve(tool.name)
+            confirmed = (
+                toolbox.approves(tool.name, tool_args) if asks else toolbox.would_approve(tool.name)
+            )
             # Without this, ADK would end the run and wait for a person's answer.
             tool_context.tool_confirmation = ToolConfirmation(confirmed=confirmed)
 
@@ -136,7 +138,7 @@ def _plugin(desk: ToolDesk, session: str, events: list[_Event]) -> Any:
     return Asks(name=_APP)
 
 
-def _guarded(tool: Any, desk: ToolDesk) -> Any:
+def _guarded(tool: Any, toolbox: AgentToolbox) -> Any:
     """The tool, which asks the suite before it runs and after all the agent's guards."""
     from google.adk.tools.agent_tool import AgentTool
 
@@ -150,10 +152,10 @@ def _guarded(tool: Any, desk: ToolDesk) -> Any:
 
     async def run(*, args: Message, tool_context: Any) -> object:
         id, agent = tool_context.function_call_id, tool_context.agent_name
-        refusal = await desk.refusal(id, tool.name, args, agent)
+        refusal = await toolbox.refusal(id, tool.name, args, agent)
         if refusal is not None:
             return _response(refusal)
-        with desk.watching(tool_context.function_call_id):
+        with toolbox.watching(tool_context.function_call_id):
             return await tool.run_async(args=args, tool_context=tool_context)
 
     guarded.run_async = run
@@ -180,7 +182,7 @@ async def tools_of(agent: Any) -> list[Message]:
     ]
 
 
-def _replaced(agent: Any, tools: Sequence[AgentTool], desk: ToolDesk) -> list[Any]:
+def _replaced(agent: Any, tools: Sequence[AgentTool], toolbox: AgentToolbox) -> list[Any]:
     """The suite's tools. Each is confirmed like the agent's tool of the same name."""
     from google.adk.tools import BaseTool
     from google.genai import types
@@ -203,7 +205,7 @@ def _replaced(agent: Any, tools: Sequence[AgentTool], desk: ToolDesk) -> list[An
 
         async def run_async(self, *, args: Message, tool_context: Any) -> object:
             id, agent = tool_context.function_call_id, tool_context.agent_name
-            return _response(await desk.answer(id, self.name, args, agent))
+            return _response(await toolbox.answer(id, self.name, args, agent))
 
     return [Replaced(tool) for tool in tools]
 

@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import StopKind
 from ..record.status import StatusWord
 from . import messages as chat
-from .messages import AgentTool, Message, Model, ToolDesk
+from .messages import AgentTool, AgentToolbox, Message, Model
 
 _SERVER = "suite"
 # Claude Code's tools that only steer the run.
@@ -36,27 +36,27 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
     `mcp__SERVER__NAME` under that name, and any other tool as `mcp__suite__NAME`.
     """
 
-    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
+    async def run(messages: list[Message], toolbox: AgentToolbox) -> list[Message]:
         import claude_agent_sdk as sdk
 
         system, rest = chat.without_system(messages)
         before, prompt = chat.split_prompt(rest)
-        names = {_shown(tool.name): tool.name for tool in desk.tools or ()}
+        names = {_shown(tool.name): tool.name for tool in toolbox.tools or ()}
         change: dict[str, Any] = {"system_prompt": _prompt_with(options.system_prompt, system)}
-        change |= {"hooks": _hooks(options.hooks or {}, desk, names)}
-        change |= {"max_turns": desk.most_replies(options.max_turns)}
-        if desk.tools is not None:
-            servers = _servers(desk)
+        change |= {"hooks": _hooks(options.hooks or {}, toolbox, names)}
+        change |= {"max_turns": toolbox.most_replies(options.max_turns)}
+        if toolbox.tools is not None:
+            servers = _servers(toolbox)
             # For tools of an imported agent, the agent's own settings decide.
             allowed = [shown for shown, name in names.items() if shown != name]
             change |= {"mcp_servers": servers, "strict_mcp_config": True, "tools": []}
             change |= {"allowed_tools": [*options.allowed_tools, *allowed]}
             change |= {"permission_prompt_tool_name": None}  # on a server that is replaced here
-        asks = desk.tools is None and options.permission_prompt_tool_name is not None
+        asks = toolbox.tools is None and options.permission_prompt_tool_name is not None
         if options.can_use_tool is None and not asks:
             # Tools that the options allow need no answer, so the warning does not apply.
             warnings.simplefilter("ignore", sdk.CanUseToolShadowedWarning)
-            change["can_use_tool"] = _permission(desk, names)
+            change["can_use_tool"] = _permission(toolbox, names)
         # Only the messages carry over between runs, and nothing is stored.
         change |= {"continue_conversation": False, "resume": None, "session_store": None}
         if before:
@@ -70,44 +70,44 @@ def claude_agent(options: Any, *, run_tools: bool = False) -> Model:
                 events.append(event)
         except sdk.ResultError:
             pass  # the last event has the error
-        return _finished(events, names, desk)
+        return _finished(events, names, toolbox)
 
     return chat.as_model(run, run_tools)
 
 
-def _permission(desk: ToolDesk, names: dict[str, str]) -> Any:
+def _permission(toolbox: AgentToolbox, names: dict[str, str]) -> Any:
     """Return a function that answers when Claude Code would ask a person."""
     import claude_agent_sdk as sdk
 
     async def answer(name: str, arguments: Message, context: Any) -> Any:
-        if desk.approves(names.get(name, name), arguments):
+        if toolbox.approves(names.get(name, name), arguments):
             return sdk.PermissionResultAllow()
         return sdk.PermissionResultDeny(message=_rejection(name))
 
     return answer
 
 
-def _hooks(own: Message, desk: ToolDesk, names: dict[str, str]) -> Message:
+def _hooks(own: Message, toolbox: AgentToolbox, names: dict[str, str]) -> Message:
     """The options' hooks and ours: one asks the suite, the others record which tools have run."""
     import claude_agent_sdk as sdk
 
     async def before(call: Any, id: str | None, context: Any) -> Message:
         shown = call["tool_name"]
         name = names.get(shown, shown)
-        if name != shown and desk.rejects(name):
+        if name != shown and toolbox.rejects(name):
             # The agent has no such tool, and so no settings by which Claude Code would ask for it.
             return _denied(_rejection(name))
-        if desk.tools is not None or shown in _STEERING:
+        if toolbox.tools is not None or shown in _STEERING:
             return {}
         try:
             by = {"agent": call["agent_type"]} if call.get("agent_id") else {}
-            refusal = await desk.ask(shown, call["tool_input"], **by)
+            refusal = await toolbox.ask(shown, call["tool_input"], **by)
         except asyncio.CancelledError:  # the run is over
             return {"continue_": False, **_denied("The run is over.")}
         return {} if refusal is None else _denied(refusal)
 
     async def after(call: Any, id: str | None, context: Any) -> Message:
-        desk.allow(id)
+        toolbox.allow(id)
         return {}
 
     more = {
@@ -188,18 +188,18 @@ def _parts(name: str) -> tuple[str, str]:
     return (server, tool) if start == "mcp" and tool else (_SERVER, name)
 
 
-def _servers(desk: ToolDesk) -> Message:
+def _servers(toolbox: AgentToolbox) -> Message:
     import claude_agent_sdk as sdk
 
     def bound(tool: AgentTool) -> Any:
         async def invoke(arguments: Message) -> Message:
-            answer: str = await desk.ask(tool.name, arguments)
+            answer: str = await toolbox.ask(tool.name, arguments)
             return {"content": [{"type": "text", "text": answer}]}
 
         return sdk.SdkMcpTool(_parts(tool.name)[1], tool.description, tool.parameters, invoke)
 
     servers: dict[str, list[Any]] = {}
-    for tool in desk.tools or ():
+    for tool in toolbox.tools or ():
         servers.setdefault(_parts(tool.name)[0], []).append(bound(tool))
     return {name: sdk.create_sdk_mcp_server(name, tools=bound) for name, bound in servers.items()}
 
@@ -287,11 +287,11 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
     return messages
 
 
-def _finished(events: Sequence[Any], names: dict[str, str], desk: ToolDesk) -> list[Message]:
+def _finished(events: Sequence[Any], names: dict[str, str], toolbox: AgentToolbox) -> list[Message]:
     """The run, with its total tokens and cost. Raises an error if it failed."""
     import claude_agent_sdk as sdk
 
-    messages = chat.without_calls(desk.marked(_transcript(events, names)), [_FORM])
+    messages = chat.without_calls(toolbox.marked(_transcript(events, names)), [_FORM])
     result = next((event for event in events if isinstance(event, sdk.ResultMessage)), None)
     if result is None:
         raise RuntimeError("Claude Code failed: it ended without a result")
@@ -303,7 +303,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], desk: ToolDesk) -> l
     reason = result.result or "; ".join(result.errors or ()) or result.terminal_reason or result.subtype
     if result.subtype in _LIMITS or _is_stopped_by_hook(result):
         kind: StopKind = "limit" if result.subtype in _LIMITS else "guardrail"
-        return desk.ended(f"Claude Agent SDK: {reason}", messages, kind)
+        return toolbox.ended(f"Claude Agent SDK: {reason}", messages, kind)
     if result.is_error:
         raise RuntimeError(f"Claude Code failed: {reason}")
     return messages

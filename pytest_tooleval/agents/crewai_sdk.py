@@ -11,13 +11,13 @@ from typing import Any
 
 from ..errors import AgentGaveUp
 from . import messages as chat
-from .messages import AgentTool, Message, Model, ToolDesk
+from .messages import AgentTool, AgentToolbox, Message, Model
 
 # More than any run makes, see `_set_in_order`.
 _MOST_USES = 1000
 # CrewAI's reasons for failures of a tool by which it ends a run that makes no progress.
 _LIMITS = ("repeated_call", "usage_limit")
-_running: ContextVar[ToolDesk | None] = ContextVar("running", default=None)
+_running: ContextVar[AgentToolbox | None] = ContextVar("running", default=None)
 
 
 def crewai(agent: Any, *, run_tools: bool = False) -> Model:
@@ -29,18 +29,18 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
             f"the agent {agent.role!r} has remote agents (a2a), whose tools would really run"
         )
 
-    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
+    async def run(messages: list[Message], toolbox: AgentToolbox) -> list[Message]:
         from crewai.events import LLMCallCompletedEvent, ToolUsageErrorEvent, ToolUsageFinishedEvent
         from crewai.events import crewai_event_bus as bus
 
-        calls = _Calls(desk, agent.role.strip())
+        calls = _Calls(toolbox, agent.role.strip())
         # Only the messages carry over between runs. The copy's own id identifies its requests, because
         # CrewAI itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
-        change |= {"max_iter": desk.most_replies(agent.max_iter)}
-        if desk.tools is not None:
+        change |= {"max_iter": toolbox.most_replies(agent.max_iter)}
+        if toolbox.tools is not None:
             change |= {
-                "tools": [_bound(tool, calls) for tool in desk.tools],
+                "tools": [_bound(tool, calls) for tool in toolbox.tools],
                 "apps": None,
                 "mcps": None,
             }
@@ -74,7 +74,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
             if message["role"] in ("assistant", "tool")
         ][replies:]
         # At the limit, CrewAI asks for a last answer without tools.
-        if (cut := desk.cut(transcript)) is not None:
+        if (cut := toolbox.cut(transcript)) is not None:
             return calls.marked(cut, ends)
         return _with_usage(chat.with_output(calls.marked(transcript, ends), result.raw), answers)
 
@@ -88,14 +88,14 @@ def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
     from crewai.tools.tool_failure import ToolExecutionFailedError
 
     hooks = {}
-    if calls.desk.tools is None:
+    if calls.toolbox.tools is None:
         hooks = {
             InterceptionPoint.PRE_TOOL_CALL: [calls.before],
             InterceptionPoint.POST_TOOL_CALL: [calls.after],
         }
         _set_in_order(agent)
     _answer_people()
-    _running.set(calls.desk)
+    _running.set(calls.toolbox)
     try:
         with scoped_hooks(hooks):
             return agent.kickoff(messages)
@@ -117,10 +117,10 @@ def _answer_people() -> None:
     own = ToolCallHookContext.request_human_input
 
     def request(self: Any, prompt: str, *more: str) -> str:
-        desk = _running.get()
-        if desk is None:
+        toolbox = _running.get()
+        if toolbox is None:
             return str(own(self, prompt, *more))
-        if not desk.approves(self.tool_name, self.tool_input):
+        if not toolbox.approves(self.tool_name, self.tool_input):
             # No single answer means "no" to every hook.
             raise HookAborted(f"the call of {self.tool_name} was rejected")
         return "approve"
@@ -132,8 +132,8 @@ def _answer_people() -> None:
 class _Calls:
     """The calls that reached a tool. CrewAI's hooks have no ids, so name and arguments identify them."""
 
-    def __init__(self, desk: ToolDesk, agent: str) -> None:
-        self.desk = desk
+    def __init__(self, toolbox: AgentToolbox, agent: str) -> None:
+        self.toolbox = toolbox
         self.agent = agent
         self._reached: Counter[str] = Counter()
         self._refusals: list[tuple[Message, str]] = []
@@ -141,7 +141,7 @@ class _Calls:
     def answer(self, name: str, arguments: Message) -> str:
         """The suite's answer to a call."""
         self._reached[chat.key_of_call(name, arguments)] += 1
-        content: str = self.desk.ask(name, arguments, agent=self.agent)
+        content: str = self.toolbox.ask(name, arguments, agent=self.agent)
         return content
 
     def before(self, context: Any) -> bool | None:
@@ -150,7 +150,7 @@ class _Calls:
         limit = getattr(tool, "max_usage_count", None)
         if limit is not None and tool.current_usage_count >= limit:
             return None  # CrewAI does not run it
-        refusal = self.desk.ask(context.tool_name, context.tool_input, agent=self.agent)
+        refusal = self.toolbox.ask(context.tool_name, context.tool_input, agent=self.agent)
         if refusal is None:
             self._reached[chat.key_of_call(context.tool_name, context.tool_input)] += 1
             return None
@@ -175,10 +175,10 @@ class _Calls:
                 if self._reached[key] == 0:
                     continue
                 self._reached[key] -= 1
-                self.desk.allow(id)
+                self.toolbox.allow(id)
                 if error is not None:
-                    self.desk.failed(id, error)
-        return self.desk.marked(transcript)
+                    self.toolbox.failed(id, error)
+        return self.toolbox.marked(transcript)
 
 
 def _set_in_order(agent: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import AgentGaveUp
 from ..record.status import StatusWord
 from . import messages as chat
-from .messages import Endings, Message, Model, ToolDesk
+from .messages import AgentToolbox, Endings, Message, Model
 
 
 def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:
@@ -22,15 +22,15 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
     """
     _check_nodes(graph, tools_node, run_tools)
 
-    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
+    async def run(messages: list[Message], toolbox: AgentToolbox) -> list[Message]:
         from langgraph.checkpoint.memory import InMemorySaver
         from langgraph.types import Command
 
         own = {tool.name for tool in _tools(graph)}
-        if desk.tools is not None and own:
-            _check_tools(own, {tool.name for tool in desk.tools})
+        if toolbox.tools is not None and own:
+            _check_tools(own, {tool.name for tool in toolbox.tools})
         # Each run has its own memory, so that only the messages carry over.
-        asking = _Asking(desk)
+        asking = _Asking(toolbox)
         fresh = asking.graph(graph, tools_node).copy(update={"checkpointer": InMemorySaver()})
         config = {"configurable": {"thread_id": "trial"}}
         names = chat.names_of_calls(messages)
@@ -41,18 +41,18 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         try:
             while given is not None:
                 stream = fresh.astream(given, config, stream_mode="values", subgraphs=True)
-                if (cut := await _watch(stream, seen, desk)) is not None:
-                    return desk.marked(cut)
+                if (cut := await _watch(stream, seen, toolbox)) is not None:
+                    return toolbox.marked(cut)
                 now = await fresh.aget_state(config)
                 if now.next and not now.interrupts:
                     raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
                 given = Command(resume=answers) if answers else None
         except tuple(endings) as error:
-            return desk.ended(
+            return toolbox.ended(
                 f"LangGraph: {error}", _transcript(seen.messages), chat.kind_of(error, endings)
             )
-        transcript = desk.marked(_transcript(seen.messages))
+        transcript = toolbox.marked(_transcript(seen.messages))
         if _FORM not in seen.last:
             return transcript
         form = seen.last[_FORM]
@@ -63,12 +63,12 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
     return chat.as_model(run, run_tools)
 
 
-async def _watch(stream: Any, seen: _Seen, desk: ToolDesk) -> list[Message] | None:
-    """Add a run's states to `seen`; return what the desk makes of them if it cuts the run."""
+async def _watch(stream: Any, seen: _Seen, toolbox: AgentToolbox) -> list[Message] | None:
+    """Add a run's states to `seen`; return what the toolbox makes of them if it cuts the run."""
     async with aclosing(stream):
         async for place, state in stream:
             seen.add(place, state)
-            if (cut := desk.cut(_transcript(seen.messages))) is not None:
+            if (cut := toolbox.cut(_transcript(seen.messages))) is not None:
                 return cut
     return None
 
@@ -110,8 +110,8 @@ class _Asking:
     It replaces the nodes, not the tools, so that middleware and `wrap_tool_call` stay active.
     """
 
-    def __init__(self, desk: ToolDesk) -> None:
-        self._desk = desk
+    def __init__(self, toolbox: AgentToolbox) -> None:
+        self._toolbox = toolbox
         self._paused: dict[str, tuple[str, object]] = {}  # waiting calls by the ids of their interrupts
 
     def graph(self, graph: Any, tools_node: str | None = None, agent: str | None = None) -> Any:
@@ -165,43 +165,43 @@ class _Asking:
         from langchain_core.messages import ToolMessage
         from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
-        desk, call = self._desk, request.tool_call
+        toolbox, call = self._toolbox, request.tool_call
         id, name, arguments = call["id"], call["name"], call["args"]
         refusal = None
         if call in allowed:
             pass
-        elif approves and not desk.approves(name, arguments):
+        elif approves and not toolbox.approves(name, arguments):
             refusal = f"The call of {name} was rejected."
-        elif desk.tools is not None:
-            answer = await desk.answer(id, name, arguments, agent)
+        elif toolbox.tools is not None:
+            answer = await toolbox.answer(id, name, arguments, agent)
             return ToolMessage(answer, tool_call_id=id, name=name)
         else:
-            refusal = await desk.refusal(id, name, arguments, agent)
+            refusal = await toolbox.refusal(id, name, arguments, agent)
         if refusal is not None:
             return ToolMessage(refusal, tool_call_id=id, name=name, status="error")
         allowed.append(call)
         try:
-            with desk.watching(id, GraphBubbleUp):
+            with toolbox.watching(id, GraphBubbleUp):
                 answer = await execute(request)
         except GraphInterrupt as pause:
-            desk.pause(id, name, arguments)
+            toolbox.pause(id, name, arguments)
             self._paused |= {interrupt.id: (name, arguments) for interrupt in pause.args[0]}
             raise
         if getattr(answer, "status", None) == "error":
-            desk.failed(id, answer.content)
+            toolbox.failed(id, answer.content)
         return answer
 
     def resume_with(self, interrupt: Any) -> object:
         """The answer to an interrupt."""
 
         def decided(request: Message) -> Message:
-            if self._desk.approves(request["name"], request["args"]):
+            if self._toolbox.approves(request["name"], request["args"]):
                 return {"type": "approve"}
             return {"type": "reject"}
 
         value = interrupt.value
         if interrupt.id in self._paused:
-            return self._desk.approves(*self._paused[interrupt.id])
+            return self._toolbox.approves(*self._paused[interrupt.id])
         if isinstance(value, dict) and "action_requests" in value:
             return {"decisions": [decided(request) for request in value["action_requests"]]}
         if isinstance(value, dict) and value.get("type") == "tool_approval":

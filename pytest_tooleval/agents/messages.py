@@ -37,7 +37,7 @@ Ask = Callable[..., Any]
 Model = Callable[..., Awaitable[list[Message]]]
 
 
-class ToolDesk:
+class AgentToolbox:
     """The suite's answers during a run.
 
     `tools` are the suite's tools, whose calls it answers. None means that the agent runs its own tools,
@@ -198,7 +198,7 @@ def unstoppable(what: str) -> ValueError:
     )
 
 
-Run = Callable[[list[Message], ToolDesk], Awaitable[list[Message]]]
+Run = Callable[[list[Message], AgentToolbox], Awaitable[list[Message]]]
 
 
 def as_model(run: Run, run_tools: bool) -> Model:
@@ -212,8 +212,8 @@ def as_model(run: Run, run_tools: bool) -> Model:
         most_calls: int,
         max_rounds: int | None,
     ) -> list[Message]:
-        desk = ToolDesk(list(map(_tool, tools)), call_tool, approvals, most_calls, max_rounds)
-        return await run(messages, desk)
+        toolbox = AgentToolbox(list(map(_tool, tools)), call_tool, approvals, most_calls, max_rounds)
+        return await run(messages, toolbox)
 
     async def with_own_tools(
         messages: list[Message],
@@ -223,7 +223,7 @@ def as_model(run: Run, run_tools: bool) -> Model:
         most_calls: int,
         max_rounds: int | None,
     ) -> list[Message]:
-        return await run(messages, ToolDesk(None, before_tool, approvals, most_calls, max_rounds))
+        return await run(messages, AgentToolbox(None, before_tool, approvals, most_calls, max_rounds))
 
     return with_own_tools if run_tools else with_suite_tools
 

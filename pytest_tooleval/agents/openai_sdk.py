@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import messages as chat
-from .messages import AgentTool, Endings, Message, Model, ToolDesk
+from .messages import AgentTool, AgentToolbox, Endings, Message, Model
 
 
 def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:
@@ -24,17 +24,17 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
     elif agent.handoffs:
         raise ValueError(f"the agent {agent.name!r} has handoffs, whose tools would really run")
 
-    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
+    async def run(messages: list[Message], toolbox: AgentToolbox) -> list[Message]:
         from agents import Runner
         from agents.run import DEFAULT_MAX_TURNS
 
-        if desk.tools is None:
-            own = _guarded(agent, desk, {})
+        if toolbox.tools is None:
+            own = _guarded(agent, toolbox, {})
         else:
-            own = agent.clone(tools=_replaced(agent, desk.tools, desk), mcp_servers=[])
+            own = agent.clone(tools=_replaced(agent, toolbox.tools, toolbox), mcp_servers=[])
         given: Any = [item for message in messages for item in _items(message)]
-        usual = DEFAULT_MAX_TURNS if desk.max_rounds is None else None
-        most = desk.most_replies(run_arguments.get("max_turns", usual))
+        usual = DEFAULT_MAX_TURNS if toolbox.max_rounds is None else None
+        most = toolbox.most_replies(run_arguments.get("max_turns", usual))
         config = _config(run_arguments.get("run_config"))
         arguments = {**run_arguments, "max_turns": most, "run_config": config}
         endings = _endings()
@@ -43,14 +43,14 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
             while result.interruptions:
                 state = result.to_state()
                 for item in result.interruptions:
-                    approves = desk.approves(item.name, item.arguments)
+                    approves = toolbox.approves(item.name, item.arguments)
                     (state.approve if approves else state.reject)(item)
                 result = await Runner.run(own, state, **arguments)
         except tuple(endings) as error:
             made: Any = getattr(error, "run_data", None)
             transcript = _transcript(made) if made else []
-            return desk.ended(f"OpenAI Agents SDK: {error}", transcript, chat.kind_of(error, endings))
-        return chat.with_output(desk.marked(_transcript(result)), result.final_output)
+            return toolbox.ended(f"OpenAI Agents SDK: {error}", transcript, chat.kind_of(error, endings))
+        return chat.with_output(toolbox.marked(_transcript(result)), result.final_output)
 
     return chat.as_model(run, run_tools)
 
@@ -84,11 +84,11 @@ def _endings() -> Endings:
     }
 
 
-def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
+def _guarded(agent: Any, toolbox: AgentToolbox | None, known: dict[int, Any]) -> Any:
     """The agent, and the agents it hands off to, with tools that ask the suite before they run.
 
     `known` are the agents guarded so far, by the original's `id()`. Raises ValueError for a tool that
-    cannot be stopped. Without a desk, this only checks the tools.
+    cannot be stopped. Without a toolbox, this only checks the tools.
     """
     from agents import Agent, Handoff
 
@@ -96,32 +96,32 @@ def _guarded(agent: Any, desk: ToolDesk | None, known: dict[int, Any]) -> Any:
         return known[id(agent)]
     if any(kind.__name__ == "SandboxAgent" for kind in type(agent).__mro__):
         raise chat.unstoppable(f"the agent {agent.name!r} has a sandbox")
-    own = agent.clone(tools=[_guarded_tool(agent, tool, desk) for tool in agent.tools])
+    own = agent.clone(tools=[_guarded_tool(agent, tool, toolbox) for tool in agent.tools])
     known[id(agent)] = own
 
     async def mcp_tools(context: Any) -> list[Any]:
-        assert desk is not None
-        watched = agent.clone(mcp_servers=[_watched_server(each, desk) for each in agent.mcp_servers])
-        return [_guarded_tool(agent, tool, desk) for tool in await watched.get_mcp_tools(context)]
+        assert toolbox is not None
+        watched = agent.clone(mcp_servers=[_watched_server(each, toolbox) for each in agent.mcp_servers])
+        return [_guarded_tool(agent, tool, toolbox) for tool in await watched.get_mcp_tools(context)]
 
     def guarded_handoff(handoff: Handoff[Any, Any]) -> Handoff[Any, Any]:
         if handoff._agent_ref is not None and (target := handoff._agent_ref()) is not None:
-            _guarded(target, desk, known)
+            _guarded(target, toolbox, known)
 
         async def invoke(context: Any, arguments: str) -> Any:
-            return _guarded(await handoff.on_invoke_handoff(context, arguments), desk, known)
+            return _guarded(await handoff.on_invoke_handoff(context, arguments), toolbox, known)
 
         return replace(handoff, on_invoke_handoff=invoke)
 
     own.get_mcp_tools = mcp_tools
     own.handoffs = [
-        _guarded(each, desk, known) if isinstance(each, Agent) else guarded_handoff(each)
+        _guarded(each, toolbox, known) if isinstance(each, Agent) else guarded_handoff(each)
         for each in agent.handoffs
     ]
     return own
 
 
-def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
+def _guarded_tool(agent: Any, tool: Any, toolbox: AgentToolbox | None) -> Any:
     """The tool, with one more guardrail after its own."""
     from agents import FunctionTool, ToolInputGuardrail
     from agents import ToolGuardrailFunctionOutput as Output
@@ -134,9 +134,11 @@ def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
         raise chat.unstoppable(f"the agent {agent.name!r} has {what}")
 
     async def ask(data: Any) -> Any:
-        assert desk is not None
+        assert toolbox is not None
         call = data.context
-        refusal = await desk.refusal(call.tool_call_id, call.tool_name, call.tool_arguments, agent.name)
+        refusal = await toolbox.refusal(
+            call.tool_call_id, call.tool_name, call.tool_arguments, agent.name
+        )
         return Output.allow() if refusal is None else Output.reject_content(refusal)
 
     guarded = copy.copy(tool)
@@ -144,13 +146,13 @@ def _guarded_tool(agent: Any, tool: Any, desk: ToolDesk | None) -> Any:
         *(tool.tool_input_guardrails or ()),
         ToolInputGuardrail(ask, "suite"),
     ]
-    if desk is not None:
-        guarded.on_invoke_tool = _watched(guarded.on_invoke_tool, desk)
+    if toolbox is not None:
+        guarded.on_invoke_tool = _watched(guarded.on_invoke_tool, toolbox)
     return guarded
 
 
-def _watched(invoke: Any, desk: ToolDesk) -> Any:
-    """The function that runs a tool, of whose errors the desk learns.
+def _watched(invoke: Any, toolbox: AgentToolbox) -> Any:
+    """The function that runs a tool, of whose errors the toolbox learns.
 
     The SDK makes a text of an exception, but first attaches it to the current span.
     """
@@ -163,22 +165,22 @@ def _watched(invoke: Any, desk: ToolDesk) -> Any:
             self._id = id
 
         def set_error(self, error: Any) -> None:
-            desk.failed(self._id, sys.exc_info()[1] or error)
+            toolbox.failed(self._id, sys.exc_info()[1] or error)
 
     async def watched(context: Any, arguments: str) -> Any:
-        with desk.watching(context.tool_call_id), Watch(context.tool_call_id):
+        with toolbox.watching(context.tool_call_id), Watch(context.tool_call_id):
             return await invoke(context, arguments)
 
     return watched
 
 
-def _watched_server(server: Any, desk: ToolDesk) -> Any:
-    """A copy of an MCP server, of whose errors the desk learns, which the SDK only shows as text."""
+def _watched_server(server: Any, toolbox: AgentToolbox) -> Any:
+    """A copy of an MCP server, of whose errors the toolbox learns, which the SDK only shows as text."""
     own = getattr(server, "custom_data_extractor", None)
 
     def extract(result: Any) -> Any:
         if result.is_error:
-            desk.failed(result.run_context.tool_call_id, result.tool_output)
+            toolbox.failed(result.run_context.tool_call_id, result.tool_output)
         return own(result) if own else None
 
     watched = copy.copy(server)
@@ -207,14 +209,14 @@ async def tools_of(agent: Any) -> list[Message]:
     ]
 
 
-def _replaced(agent: Any, tools: Iterable[AgentTool], desk: ToolDesk) -> list[Any]:
+def _replaced(agent: Any, tools: Iterable[AgentTool], toolbox: AgentToolbox) -> list[Any]:
     """The suite's tools, each with the guards of the agent's tool of the same name."""
     from agents import FunctionTool
 
     own = {tool.name: tool for tool in agent.tools if isinstance(tool, FunctionTool)}
 
     async def invoke(context: Any, arguments: str) -> str:
-        return await desk.answer(context.tool_call_id, context.tool_name, arguments, agent.name)
+        return await toolbox.answer(context.tool_call_id, context.tool_name, arguments, agent.name)
 
     def guards(name: str) -> Message:
         fields = ("tool_input_guardrails", "tool_output_guardrails", "needs_approval")

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import StopKind
 from ..record.status import StatusWord
 from . import messages as chat
-from .messages import Message, Model, ToolDesk
+from .messages import AgentToolbox, Message, Model
 
 _OUTPUT = "(the output of the run)"
 # The status of calls that did not succeed.
@@ -23,7 +23,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
     Further arguments, such as `deps`, are passed to its `run()`.
     """
 
-    async def run(messages: list[Message], desk: ToolDesk) -> list[Message]:
+    async def run(messages: list[Message], toolbox: AgentToolbox) -> list[Message]:
         from pydantic_ai import (
             UnexpectedModelBehavior,
             UsageLimitExceeded,
@@ -34,13 +34,13 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
         before, prompt = chat.split_prompt(messages)
         arguments = {**run_arguments, "message_history": _history(before) or None}
         limits = run_arguments.get("usage_limits") or UsageLimits()
-        most = desk.most_replies(limits.request_limit)
+        most = toolbox.most_replies(limits.request_limit)
         arguments["usage_limits"] = replace(limits, request_limit=most)
-        arguments["capabilities"] = [*(run_arguments.get("capabilities") or ()), _capability(desk)]
+        arguments["capabilities"] = [*(run_arguments.get("capabilities") or ()), _capability(toolbox)]
         replaced: dict[str, Any] = {}
-        if desk.tools is not None:
+        if toolbox.tools is not None:
             toolsets = [*agent.toolsets, *(run_arguments.get("toolsets") or ())]
-            replaced = {"tools": [], "toolsets": [_toolset(toolsets, desk)], "native_tools": []}
+            replaced = {"tools": [], "toolsets": [_toolset(toolsets, toolbox)], "native_tools": []}
         # Run calls in order, so that none runs after a forbidden one.
         in_order = agent.parallel_tool_call_execution_mode("sequential")
         with capture_run_messages() as made, agent.override(**replaced), in_order:
@@ -51,9 +51,9 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the provider's answer cannot be read
                 kind: StopKind | None = "limit" if isinstance(error, UsageLimitExceeded) else None
-                return desk.ended(f"Pydantic AI: {error}", transcript, kind)
+                return toolbox.ended(f"Pydantic AI: {error}", transcript, kind)
         transcript = chat.without_calls(_transcript(result.new_messages(), agent.name), _forms(result))
-        return chat.with_output(desk.marked(transcript), result.output)
+        return chat.with_output(toolbox.marked(transcript), result.output)
 
     return chat.as_model(run, run_tools)
 
@@ -79,7 +79,7 @@ class _Seen(Exception):
     """Raised to stop at the first model request."""
 
 
-def _capability(desk: ToolDesk) -> Any:
+def _capability(toolbox: AgentToolbox) -> Any:
     """Asks the suite for approvals, and before the agent's own tools run, after all its guards."""
     from pydantic_ai import ApprovalRequired, CallDeferred, SkipToolExecution
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
@@ -90,15 +90,15 @@ def _capability(desk: ToolDesk) -> Any:
 
         async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
             built_in = request_context.model_request_parameters.native_tools
-            if built_in and desk.tools is None:
+            if built_in and toolbox.tools is None:
                 raise chat.unstoppable(f"the provider runs the built-in tool {built_in[0].kind}")
             return request_context
 
         async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
-            if desk.tools is None:
+            if toolbox.tools is None:
                 text = call.args_as_json_str()
                 name = ctx.agent and ctx.agent.name
-                refusal = await desk.refusal(call.tool_call_id, call.tool_name, text, name)
+                refusal = await toolbox.refusal(call.tool_call_id, call.tool_name, text, name)
                 if refusal is not None:
                     raise SkipToolExecution(refusal)
             return args
@@ -107,21 +107,23 @@ def _capability(desk: ToolDesk) -> Any:
             self, ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Any
         ) -> Any:
             try:
-                with desk.watching(call.tool_call_id, ApprovalRequired, CallDeferred, SkipToolExecution):
+                with toolbox.watching(
+                    call.tool_call_id, ApprovalRequired, CallDeferred, SkipToolExecution
+                ):
                     return await handler(args)
             except ApprovalRequired:
-                desk.pause(call.tool_call_id, call.tool_name, call.args_as_json_str())
+                toolbox.pause(call.tool_call_id, call.tool_name, call.args_as_json_str())
                 raise
 
         async def on_tool_execute_error(
             self, ctx: Any, *, call: Any, tool_def: Any, args: Any, error: Exception
         ) -> Any:
-            desk.failed(call.tool_call_id, error)  # before another capability recovers from it
+            toolbox.failed(call.tool_call_id, error)  # before another capability recovers from it
             raise error
 
         async def handle_deferred_tool_calls(self, ctx: Any, *, requests: Any) -> Any:
             approved = {
-                call.tool_call_id: desk.approves(call.tool_name, call.args_as_json_str())
+                call.tool_call_id: toolbox.approves(call.tool_name, call.args_as_json_str())
                 for call in requests.approvals
             }
             return requests.build_results(approvals=approved)
@@ -129,21 +131,21 @@ def _capability(desk: ToolDesk) -> Any:
     return Asks()
 
 
-def _toolset(own: Sequence[Any], desk: ToolDesk) -> Any:
+def _toolset(own: Sequence[Any], toolbox: AgentToolbox) -> Any:
     """The suite's tools. Those that the agent also has keep their wrappers, such as approvals."""
     from pydantic_ai import CombinedToolset, FunctionToolset, Tool, WrapperToolset
 
     class Answers(WrapperToolset[Any]):  # type: ignore[misc]
         async def call_tool(self, name: str, tool_args: Message, ctx: Any, tool: Any) -> str:
             name = ctx.agent and ctx.agent.name
-            return await desk.answer(ctx.tool_call_id, ctx.tool_name, tool_args, name)
+            return await toolbox.answer(ctx.tool_call_id, ctx.tool_name, tool_args, name)
 
     async def never_runs(**arguments: Any) -> None: ...
 
     offered = Answers(
         FunctionToolset(
             Tool.from_schema(never_runs, tool.name, tool.description, tool.parameters)
-            for tool in desk.tools or ()
+            for tool in toolbox.tools or ()
         )
     )
 

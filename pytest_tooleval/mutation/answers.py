@@ -203,14 +203,14 @@ def _right_answer(whole: ResolvedCase, case: ResolvedCase) -> Right:
 
 
 def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
-    called = " and ".join(map(shown_call, trial.calls)) or "no call"
+    called = " and ".join(map(call_with_arguments, trial.calls)) or "no call"
     for metric, (value, least) in missed_thresholds(trial.values, case.thresholds).items():
         if value is not None:
             return f"{called} fails: {missed_text(metric, value, least)}: {trial.wrong}"
     return f"{called} fails: {trial.failure}"
 
 
-def shown_call(call: ToolCall | MutantCall) -> str:
+def call_with_arguments(call: ToolCall | MutantCall) -> str:
     """Return a call as text, such as `get_weather(city="Rome")`."""
     given = (f"{name}={json_text(value, 60)}" for name, value in (call.arguments or {}).items())
     return f"{call.name}({', '.join(given)})"
@@ -258,7 +258,7 @@ def other_call(case: ResolvedCase, other: OtherCall, judged: ToolCall) -> ToolCa
 def offered_call(case: ResolvedCase, names: Sequence[str], params: Params | None) -> ToolCall | None:
     """Return a right call of the first of these tools that the case offers; None if it offers none."""
     named = with_fitting(names, (tool.name for tool in case.tools))
-    name = next((name for name in named if offered(case, name) is not None), None)
+    name = next((name for name in named if tool_named(case, name) is not None), None)
     return None if name is None else expected_call(case, [name], params, fills=True, optionals=True)
 
 
@@ -326,7 +326,7 @@ def _turned(params: Params | None, steps: int) -> Params | None:
 def expected_call(
     case: ResolvedCase, names: Sequence[str], params: Params | None, *, fills: bool, optionals: bool
 ) -> ToolCall:
-    tool = next((found for name in names if (found := offered(case, name)) is not None), None)
+    tool = next((found for name in names if (found := tool_named(case, name)) is not None), None)
     schema = schema_of(tool)
     arguments: dict[str, Any] = required_values(schema) if fills else {}
     for name, expected in (params or {}).items():
@@ -340,7 +340,7 @@ def expected_call(
     return ToolCall(names[0] if tool is None else tool.name, arguments)
 
 
-def offered(case: ResolvedCase, name: str) -> Tool | None:
+def tool_named(case: ResolvedCase, name: str) -> Tool | None:
     """Return the tool with this name; for `"*"`, the first tool."""
     if name == ANY_TOOL:
         return case.tools[0] if case.tools else None

@@ -17,7 +17,7 @@ from ..record.results import TrialResult
 from ..record.thresholds import misses
 from ..suite.case import ResolvedCase
 from ..suite.made_cases import expected_value
-from .answers import RightTurn, offered, schema_of
+from .answers import RightTurn, schema_of, tool_named
 from .results import Gap, Kind, MutantCall, Survivor
 
 ABSENT = {"$absent": True}
@@ -63,7 +63,7 @@ def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> Pas
     """Return what the case must name for an argument of a call to count."""
     call, params = turn.calls[index], turn.expected[index].params
     given = call.arguments or {}
-    declared = schema_of(offered(case, call.name)).get("properties") or {}
+    declared = schema_of(tool_named(case, call.name)).get("properties") or {}
     if name not in declared:
         own: dict[str, Any] = {name: {} for name in given if name not in declared}
         line = {**({"properties": own} if own else {}), "additionalProperties": False}

@@ -20,7 +20,7 @@ from ..suite.resolved import accepts, is_expected, known_tools
 from ..suite.tools import Tool
 from ..worlds.play import look
 from ..worlds.world import World
-from .answers import AnsweredTurn, Right, RightTurn, offered, schema_of
+from .answers import AnsweredTurn, Right, RightTurn, schema_of, tool_named
 from .changes import INVENTED, changes
 from .gaps import PassReason, not_named, of_its_own
 from .results import Kind
@@ -207,7 +207,7 @@ def _further_calls(
 def _malformed(case: ResolvedCase, right: RightTurn, index: int) -> Iterator[Mutant]:
     """Yield a call with its arguments cut off, as a list, and missing, read as a model's."""
     call = right.calls[index]
-    tool = offered(case, call.name)
+    tool = tool_named(case, call.name)
     if tool is not None and tool.type == "custom":  # any text is right
         return
     text = json.dumps(call.arguments)
@@ -229,7 +229,7 @@ def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterat
 
 def _changed(case: ResolvedCase, call: ToolCall) -> Iterator[tuple[Kind, str, ToolCall]]:
     """Yield the call with one argument changed, in each way, with the argument's name."""
-    given, schema = call.arguments or {}, schema_of(offered(case, call.name))
+    given, schema = call.arguments or {}, schema_of(tool_named(case, call.name))
     for name, value in given.items():
         for kind, changed in changes(value, inside(schema, name)):
             yield kind, name, ToolCall(call.name, {**given, name: changed})
@@ -254,7 +254,7 @@ def _longer_chains(case: ResolvedCase, right: RightTurn, others: Sequence[ToolCa
 def _wandering(case: ResolvedCase) -> list[ToolCall]:
     """Return calls to a chain's prerequisites, again and again, but no call twice in a row."""
     names = [name for name in case.valid_prerequisites if not is_expected(name, case)]
-    calls = [plain_call(tool) for name in names if (tool := offered(case, name)) is not None]
+    calls = [plain_call(tool) for name in names if (tool := tool_named(case, name)) is not None]
     if len(calls) == 1:
         calls = [*calls, *_with_another_value(case, calls)]
     return (calls * _LAPS)[: case.round_limit - 1]
@@ -298,7 +298,7 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
     call, expected = right.calls[index], right.expected[index].params or {}
     given = call.arguments or {}
     any_call = _takes_any(case, right, index)
-    schema = schema_of(offered(case, call.name))
+    schema = schema_of(tool_named(case, call.name))
 
     def mutant(kind: Kind, name: str, arguments: dict[str, Any], *, looked: bool) -> Mutant:
         line = None if looked or any_call else not_named(case, right, index, name)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..errors import Problem
 from ..suite.model import Suite
 from ..text import ELLIPSIS, counted
-from .answers import shown_call
+from .answers import call_with_arguments
 from .results import CaseMutation, MutantCall, SuiteMutation
 
 
@@ -55,9 +55,9 @@ def _shown_answer(calls: Sequence[MutantCall], right: Sequence[MutantCall]) -> s
         return ""
     first = _same(calls, right)
     last = _same(calls[first:][::-1], right[first:][::-1])
-    shown = [shown_call(call) for call in calls[first : len(calls) - last]]
+    shown = [call_with_arguments(call) for call in calls[first : len(calls) - last]]
     if not shown:
-        return f"without {', '.join(map(shown_call, right[first : len(right) - last]))}"
+        return f"without {', '.join(map(call_with_arguments, right[first : len(right) - last]))}"
     return ", ".join([ELLIPSIS] * (first > 0) + shown + [ELLIPSIS] * (last > 0))
 
 

@@ -225,11 +225,11 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     file = process.cases_of(number)
     if file is None or not file.is_file():
         return
-    from ..run.collected import left
+    from ..run.collected import read_from_worker
     from .preconditions import missing_keys
 
     run = eval_session(node.config).run
-    run.take_cases(left(process, number))
+    run.take_cases(read_from_worker(process, number))
     # Other hosts have their own keys.
     is_here = node.gateway.spec.popen
     if is_here and len(ids) == sum(not each.if_crashed.is_python for each in run.collected.values()):

@@ -14,7 +14,7 @@ from msgspec import structs
 from ..record.encoding import to_json
 from ..record.run import Shard
 from ..run.case_queue import CaseQueue
-from ..run.collected import leave
+from ..run.collected import write_for_controller
 from ..run.eval_run import EvalRun
 from ..run.nodeids import split_nodeid
 from ..run.observers import Observer, Wait
@@ -105,7 +105,7 @@ class CaseSession(Observer):
         if process.is_worker:
             rows = [item.collected for item in cases]
             rows += [self.python.collected(item) for item in session.items if may_ask(item)]
-            leave(process, process.number, rows)
+            write_for_controller(process, process.number, rows)
 
     def _note(self, **found: object) -> None:
         self.run.found = structs.replace(self.run.found, **found)

@@ -24,7 +24,7 @@ from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..reports.junit import properties
 from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
-from ..run.collected import SelectedCase, leave
+from ..run.collected import SelectedCase, write_for_controller
 from ..scoring.registry import ScorerRegistry
 from ..suite.resolved import planned_trials
 from ..text import counted, near
@@ -158,7 +158,7 @@ class PythonTests:
 
     def _asks(self, question: Question) -> None:
         """Note what is known of a test once it asks."""
-        leave(self._run.process, "asked", [_if_it_dies(question.place.blank)])
+        write_for_controller(self._run.process, "asked", [_if_it_dies(question.place.blank)])
         spec, found = question.job.model, self._run.found
         if spec.function is not None and spec.label not in found.agents:
             agents = {**found.agents, spec.label: f"callable:{spec.callable}"}

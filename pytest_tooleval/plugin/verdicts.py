@@ -13,7 +13,7 @@ from ..reports.junit import excused_text
 from ..reports.text import GATE_FILE, render_case
 from ..settings.settings import Settings
 from ..text import printable
-from ..verdicts.run import RunProblem, counts, is_apart
+from ..verdicts.run import RunProblem, is_judged_by_gate, is_outside_verdict
 from ..verdicts.run_summary import COUNTED, NOT_JUDGED, VARIED
 
 
@@ -25,8 +25,10 @@ def excused(report: pytest.TestReport, result: CaseResult, settings: Settings) -
     or tolerated.
     """
     is_judged_later = settings.shard is not None and not result.variant
-    is_counted = bool(result.trials) if is_judged_later else counts(settings.judging.gates, result)
-    apart = is_apart(settings.judging.gates, result)
+    is_counted = (
+        bool(result.trials) if is_judged_later else is_judged_by_gate(settings.judging.gates, result)
+    )
+    apart = is_outside_verdict(settings.judging.gates, result)
     if not report.failed or not (is_counted or apart):
         return result
     if result.outcome == "failed":

@@ -8,7 +8,7 @@ from ..record.document import Document, RowsDocument
 from ..record.results import CaseRow, KeptCase, KeptCases
 from ..record.run import Run
 from ..verdicts.judging import Judging
-from ..verdicts.run import RunVerdict, decide
+from ..verdicts.run import RunVerdict, judge_run
 from ..verdicts.sides import FindSuite
 from ..verdicts.summary import file_order, rows_document, whole_document
 
@@ -57,7 +57,7 @@ class RunBook:
         """Judge the gates and the baseline. `misnamed` are transcripts that name an unknown case."""
         by = self._judging
         is_asked = by.gates or by.baseline or by.needs_cases
-        self.verdict = decide(self.rows if is_asked else [], run, by, misnamed, self._suites)
+        self.verdict = judge_run(self.rows if is_asked else [], run, by, misnamed, self._suites)
         return self.verdict
 
     def document(self, run: Run) -> RowsDocument:

@@ -34,7 +34,7 @@ def selected_in(cases: Iterable[SelectedCase]) -> int:
     return sum(not (each.if_crashed.is_python or each.if_crashed.variant) for each in cases)
 
 
-def leave(process: Process, by: object, cases: Iterable[SelectedCase]) -> None:
+def write_for_controller(process: Process, by: object, cases: Iterable[SelectedCase]) -> None:
     """Leave cases for the controller, unless that is on another machine."""
     file = process.cases_of(by) if process.is_worker and not process.is_remote else None
     if file is not None:
@@ -43,7 +43,7 @@ def leave(process: Process, by: object, cases: Iterable[SelectedCase]) -> None:
         appender.close()
 
 
-def left(process: Process, by: object) -> Mapping[str, SelectedCase]:
+def read_from_worker(process: Process, by: object) -> Mapping[str, SelectedCase]:
     """The cases that were left, by node id."""
     file = process.cases_of(by)
     lines = file.read_bytes().splitlines() if file is not None and file.is_file() else []

@@ -25,7 +25,7 @@ from ..verdicts.run import RunVerdict, foresee
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
 from .book import RunBook
-from .collected import SelectedCase, left, selected_in
+from .collected import SelectedCase, read_from_worker, selected_in
 from .observers import Observers
 from .part import PartOfRun, joined
 from .process import Process
@@ -101,7 +101,7 @@ class EvalRun:
 
     def crashed(self, nodeid: str) -> None:
         """Keep an error as the result of a case whose worker died."""
-        case = left(self.process, "asked").get(nodeid) or self.collected.get(nodeid)
+        case = read_from_worker(self.process, "asked").get(nodeid) or self.collected.get(nodeid)
         if case is not None:
             self.add(to_json(case.if_crashed))
 

@@ -20,7 +20,7 @@ from ..record.run import Run, Shard, add_up, new_run_id
 from ..settings.options import OUTPUTS
 from ..text import counted, printable, shown
 from ..verdicts.judging import Judging
-from ..verdicts.run import counts
+from ..verdicts.run import is_judged_by_gate
 from ..verdicts.summary import ran_partly
 from .book import RunBook
 from .nodeids import split_nodeid
@@ -187,7 +187,7 @@ def join(
     for shard in shards:
         for row, text in zip(shard.rows, shard.cases, strict=True):
             # In a shard, all failures and errors are counted; the gates of the whole run decide now.
-            is_counted = row.counted and counts(judging.gates, row)
+            is_counted = row.counted and is_judged_by_gate(judging.gates, row)
             result = structs.replace(_read(_CASE, text, shard.path), counted=is_counted)
             book.add(KeptCase(structs.replace(row, counted=is_counted), to_json(result)))
     verdict = book.judge(run, shards[0].about.misnamed)

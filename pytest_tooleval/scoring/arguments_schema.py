@@ -21,7 +21,7 @@ from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, find_tool
 from ..text import json_text, printable, shorten
 from .assessment import WITH_REASON, CheckLine, Draft, InTurns, Turns
-from .one_call import NOT_OFFERED, shown_arguments, shown_call
+from .one_call import NOT_OFFERED, shown_arguments, shown_tool
 
 _MOST_FAULTS = 20
 
@@ -169,4 +169,4 @@ def _explain(calls: InTurns, turns: Turns) -> tuple[str, list[CheckLine]]:
 def _check(case: ResolvedCase, call: ToolCall) -> Check:
     faults = _faults(case, call)
     why = shorten(printable("; ".join(faults)), 200)
-    return Check(shown_call(call), "", shown_arguments(call), float(not faults), why or "valid")
+    return Check(shown_tool(call), "", shown_arguments(call), float(not faults), why or "valid")

@@ -40,7 +40,7 @@ from .extra_calls import (
     parts,
     shared_out,
 )
-from .one_call import check_arguments, check_tool, same_call, shown_call, shown_names
+from .one_call import check_arguments, check_tool, same_call, shown_names, shown_tool
 from .texts import mean_with, text_checks, with_texts
 
 _REPEATED = "the same call as the one before it"
@@ -218,7 +218,7 @@ class _Chain:
         """Return a call as text, its role in the chain, and 1.0 if that is right, else 0.0."""
         call = self.calls[index]
         arguments = call.raw_arguments if call.arguments is None else call.arguments
-        shown = f"{shown_call(call)} {json_text(arguments, 60)}"
+        shown = f"{shown_tool(call)} {json_text(arguments, 60)}"
         flaws = [
             text
             for text, found in (

@@ -13,7 +13,7 @@ from ..suite.expectations import ExpectedCall
 from ..suite.resolved import find_tool, is_among, is_unknown
 from ..text import counted
 from .assessment import CheckLine, Draft, Explained
-from .one_call import NOT_OFFERED, shown_call
+from .one_call import NOT_OFFERED, shown_tool
 
 MORE_OFTEN = "more often than expected"
 UNEXPECTED = "called {0.actual}: {0.reason}"
@@ -72,5 +72,5 @@ def surplus_lines(
         else:
             says = "called {0.actual} {0.reason}"
             why = f"{MORE_OFTEN}, or out of order" if in_order else MORE_OFTEN
-        lines.append(CheckLine(Check("tool", NO_TOOL, shown_call(call), 0.0, why, "surplus call"), says))
+        lines.append(CheckLine(Check("tool", NO_TOOL, shown_tool(call), 0.0, why, "surplus call"), says))
     return lines

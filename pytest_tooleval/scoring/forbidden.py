@@ -22,7 +22,7 @@ from ..suite.policies import Policy
 from ..suite.resolved import accepts, find_tool, is_among, known_tools
 from ..text import json_text
 from .leaks import passes_on, reveals
-from .one_call import caller_of, compare, shown_call, with_arguments
+from .one_call import caller_of, compare, shown_tool, with_arguments
 
 _MOST_DIGITS = 4000  # Python converts no more than 4300
 _MOST_PASSES = 3  # a text may contain texts
@@ -204,7 +204,7 @@ def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
 
 
 def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mode: ParamScoring) -> str:
-    name = shown_call(call)
+    name = shown_tool(call)
     if isinstance(forbidden, str) or forbidden.params is None or call.arguments is None:
         return name
     arguments = with_keys_of(forbidden.params, call.arguments, MODES["exact"])
@@ -224,7 +224,7 @@ def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mo
 
 
 def _shown_leak(call: ToolCall, secret: str) -> str:
-    name = shown_call(call)
+    name = shown_tool(call)
     if call.arguments is None:
         return name
     leaks = {

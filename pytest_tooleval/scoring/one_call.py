@@ -46,7 +46,7 @@ def shown_names(tools: Sequence[str]) -> str:
     return shorten(" or ".join(names))
 
 
-def shown_call(call: ToolCall | None) -> str:
+def shown_tool(call: ToolCall | None) -> str:
     """Return the tool name of a call as a short text."""
     return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
 
@@ -81,7 +81,7 @@ def check_tool(
         why = "different tool"
     else:
         why, says = NOT_OFFERED, f"{says}: {{0.reason}}"
-    return CheckLine(Check("tool", shown_names(tools), shown_call(call), float(right), why, place), says)
+    return CheckLine(Check("tool", shown_names(tools), shown_tool(call), float(right), why, place), says)
 
 
 class CorrectShare(NamedTuple):

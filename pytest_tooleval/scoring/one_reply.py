@@ -14,7 +14,7 @@ from ..record.results import NO_TOOL, Check
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, Match
 from .assessment import SpanCheck, part_of
-from .one_call import same_call, shown_call
+from .one_call import same_call, shown_tool
 from .paired_calls import PairedCalls
 from .turns import Span
 
@@ -96,5 +96,5 @@ def _shown(calls: Sequence[_Begun]) -> str:
     text = ""
     for number, each in enumerate(calls):
         joint = " and " if number and each.is_with(calls[number - 1]) else ", then "
-        text += (joint if text else "") + shown_call(each.made.call)
+        text += (joint if text else "") + shown_tool(each.made.call)
     return text or NO_TOOL

@@ -21,7 +21,7 @@ from .assessment import CheckLine, Draft, Explained, Pair
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
 from .ends import agent_lines, end_lines, end_share
 from .extra_calls import UNEXPECTED, overall, surplus_lines
-from .one_call import ALL, CorrectShare, check_arguments, check_tool, share_of, shown_call
+from .one_call import ALL, CorrectShare, check_arguments, check_tool, share_of, shown_tool
 
 _NONE_NEEDED = "no tool was called, and none had to be"
 
@@ -187,7 +187,7 @@ class PairedCalls:
             row = Check("tool", NO_TOOL, NO_TOOL, 1.0, "as expected")
             return "no tool was called, as expected", [CheckLine(row, None)]
         rows = (
-            Check("tool", NO_TOOL, shown_call(call), 0.0, "no tool should be called")
+            Check("tool", NO_TOOL, shown_tool(call), 0.0, "no tool should be called")
             for call in self._calls
         )
         lines = [CheckLine(row, UNEXPECTED) for row in rows]

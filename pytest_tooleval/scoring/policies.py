@@ -37,7 +37,7 @@ from ..worlds.plain import read_json
 from .assessment import WITH_REASON, CheckLine, Draft, Explained
 from .ends import has_result, shown_answer
 from .forbidden import is_meant
-from .one_call import caller_of, compare, same_call, shown_call, shown_names, with_arguments
+from .one_call import caller_of, compare, same_call, shown_names, shown_tool, with_arguments
 from .texts import says
 
 _SHOWN = 20  # broken calls in an explanation
@@ -444,7 +444,7 @@ def _explained(
 
 
 def _line(text: str, broken: Breach, every: Sequence[ToolCall]) -> CheckLine:
-    called = with_arguments(shown_call(broken.call), broken.call.arguments if broken.call else None)
+    called = with_arguments(shown_tool(broken.call), broken.call.arguments if broken.call else None)
     if broken.call is not None and (agent := caller_of(broken.call, every)):
         called += f" by {agent}"
     return CheckLine(

@@ -28,7 +28,7 @@ from ..worlds.play import Played, PlayedCalls, TooManyFailed, play
 from ..worlds.world import clean
 from .assessment import SpanCheck, mean, part_of_rows
 from .counted_calls import unanswered
-from .one_call import shown_call
+from .one_call import shown_tool
 from .paired_calls import PairedCalls
 from .turns import LONGEST_ANSWER, CaseTurns, Span, shown_answer
 
@@ -291,7 +291,7 @@ def failing_calls(case: ResolvedCase) -> list[str]:
             (answers,) = reference(case, [made]).answers
             for call, answer in zip(made.calls, answers, strict=True):
                 if reports_error(answer):
-                    found.append(f"{shown_call(call)} answers {shown(clean(answer), LONGEST_ANSWER)}")
+                    found.append(f"{shown_tool(call)} answers {shown(clean(answer), LONGEST_ANSWER)}")
     return found
 
 
@@ -375,7 +375,7 @@ def _missing_results(
         if found is not None:
             left -= Counter([found])
         else:
-            what = f"result of {shown_call(call)}"
+            what = f"result of {shown_tool(call)}"
             rows.append(Check(what, shorten(answer), _NOT_GIVEN, 0.0, "no call had this answer"))
     return rows[:_SHOWN]
 

@@ -28,7 +28,7 @@ from .counted_calls import attack_success, uncounted
 from .evidence import rehearsal, silent_agent
 from .forbidden import PASSES_ON
 from .kinds import assess, choices_of
-from .one_call import shown_arguments, shown_call
+from .one_call import shown_arguments, shown_tool
 from .registry import Scorer, run_scorer
 from .turns import forbidden_in, to_judge
 
@@ -256,7 +256,7 @@ def _failure(
         silent = category == "missing_call" and not trial.calls
         return category, wrong + (_about_choice(case, trial) if silent else "")
     if (call := found.malformed) is not None:
-        return "invalid_arguments", f"{shown_call(call)}: {call.why_malformed}: {shown_arguments(call)}"
+        return "invalid_arguments", f"{shown_tool(call)}: {call.why_malformed}: {shown_arguments(call)}"
     over = over_limit(trial.spent, case.limits) if case.limits else None
     return ("over_limit", over) if over else (None, "")
 

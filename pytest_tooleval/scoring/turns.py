@@ -17,7 +17,7 @@ from ..text import shown
 from .counted_calls import is_asked, uncounted, uncounted_inner, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
 from .hosted import with_listed_names
-from .one_call import shown_call
+from .one_call import shown_tool
 
 LONGEST_ANSWER = 120
 
@@ -70,7 +70,7 @@ def shown_answer(made: MadeCall) -> str:
     answer = shown(made.answer, LONGEST_ANSWER) if made.answer else "with an empty text"
     if not made.answer and made.status == "error":
         answer = "with an error"
-    return f"{shown_call(made.call)} was answered {answer}"
+    return f"{shown_tool(made.call)} was answered {answer}"
 
 
 def _in_order(reply: Reply, made: Sequence[MadeCall]) -> Sequence[MadeCall]:

@@ -46,7 +46,7 @@ class RunVerdict:
         return any(finding.failed for finding in self.findings)
 
 
-def decide(
+def judge_run(
     cases: Sequence[CaseRow],
     run: Run,
     judging: Judging,
@@ -90,7 +90,7 @@ def _findings(
         yield RunProblem("baseline", comparison.message, comparison.failed)
 
 
-def counts(gates: Gates, case: CaseRow) -> bool:
+def is_judged_by_gate(gates: Gates, case: CaseRow) -> bool:
     """True if a gate judges a case that failed or has no answer, in place of its own outcome.
 
     None judges a variant, a forbidden call, or an unread part that may be one.
@@ -100,7 +100,7 @@ def counts(gates: Gates, case: CaseRow) -> bool:
     return any(rule.covers(case) for rule in gates.rules)
 
 
-def is_apart(gates: Gates, case: CaseRow) -> bool:
+def is_outside_verdict(gates: Gates, case: CaseRow) -> bool:
     """True if a case under a variant has no part in the verdict on the run.
 
     It has one if it passed on the secret of an attack, and no gate of the variant judges it.

@@ -61,7 +61,7 @@ _idle: list[Worker] = []
 
 
 def free_worker() -> Worker:
-    """A worker that does nothing else. Give it back with `leave`."""
+    """A worker that does nothing else. Give it back with `give_back`."""
     try:
         return _idle.pop()
     except IndexError:

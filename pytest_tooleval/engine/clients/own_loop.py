@@ -22,7 +22,7 @@ from ...record.endings import GAVE_UP
 from ...record.images import without_images
 from ...record.status import APPROVED, NOT_RUN, CallStatus
 from ...record.transcript import Message
-from ...scoring.one_call import shown_call, with_arguments
+from ...scoring.one_call import shown_tool, with_arguments
 from ...secrets import redacted
 from ...suite.resolved import find_tool
 from ...text import first_few, shorten
@@ -322,7 +322,7 @@ class OwnLoop:
         parsed = [ToolCall.parse(str(each.get("name")), each.get("arguments")) for each in claims]
         calls = [call for call in parsed if find_tool(case, call.name) is not None]
         if calls and not await self._toolbox.forbids(calls):
-            shown = [with_arguments(shown_call(call), call.arguments) for call in calls]
+            shown = [with_arguments(shown_tool(call), call.arguments) for call in calls]
             raise ModelError(
                 f"the returned messages hold calls that call_tool did not make: {first_few(shown, 5)}; "
                 "make each call with call_tool, which runs it",

@@ -13,7 +13,7 @@ from pytest_tooleval import AgentGaveUp
 from pytest_tooleval.agents import crewai, google_adk, openai_agents
 from pytest_tooleval.agents.claude_sdk import _parts
 from pytest_tooleval.agents.messages import (
-    ToolDesk,
+    AgentToolbox,
     assistant,
     split_prompt,
     text_of,
@@ -46,18 +46,18 @@ def test_a_run_ends_with_what_the_library_made_of_its_answer() -> None:
 
 
 def test_a_limit_of_the_case_ends_a_run_and_one_of_the_agent_gives_up() -> None:
-    desk = ToolDesk(None, lambda *_: None, {}, 2)
-    assert [desk.most_replies(own) for own in (None, 0, 2, 9)] == [3, 3, 2, 3]
+    toolbox = AgentToolbox(None, lambda *_: None, {}, 2)
+    assert [toolbox.most_replies(own) for own in (None, 0, 2, 9)] == [3, 3, 2, 3]
     run = [each for id in "xyz" for each in (assistant("", [(id, *FORM[1:])]), tool_answer(id, "no"))]
-    ended = desk.ended("max_turns", run)
+    ended = toolbox.ended("max_turns", run)
     assert [each["role"] for each in ended] == ["assistant", "tool"] * 2
     assert {each["status"] for each in ended if each["role"] == "tool"} == {"refused"}
     with pytest.raises(AgentGaveUp, match="max_turns"):
-        desk.ended("max_turns", [*run[:4], assistant("Well.")])
+        toolbox.ended("max_turns", [*run[:4], assistant("Well.")])
 
 
 def test_the_last_try_of_a_call_decides_whether_its_tool_failed() -> None:
-    desk = ToolDesk(None, lambda *_: None, {}, 9)
+    toolbox = AgentToolbox(None, lambda *_: None, {}, 9)
     tries: dict[str, list[BaseException | None]] = {
         "first": [RuntimeError("503"), None],
         "last": [None, RuntimeError("503")],
@@ -66,9 +66,9 @@ def test_the_last_try_of_a_call_decides_whether_its_tool_failed() -> None:
         "signal": [StopIteration()],
     }
     for id, errors in tries.items():
-        desk.allow(id)
+        toolbox.allow(id)
         for error in errors:
-            with suppress(BaseException), desk.watching(id, StopIteration):
+            with suppress(BaseException), toolbox.watching(id, StopIteration):
                 if error is not None:
                     raise error
     run = [
@@ -76,7 +76,7 @@ def test_the_last_try_of_a_call_decides_whether_its_tool_failed() -> None:
         for id in [*tries, "no tool"]
         for each in (assistant("", [(id, *FORM[1:])]), tool_answer(id, "x"))
     ]
-    found = {each["tool_call_id"]: each.get("status") for each in desk.marked(run)[1::2]}
+    found = {each["tool_call_id"]: each.get("status") for each in toolbox.marked(run)[1::2]}
     assert found == {
         "first": None,
         "last": "error",

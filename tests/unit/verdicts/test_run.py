@@ -11,7 +11,14 @@ from pytest_tooleval.record.results import CaseRow, FailureCategory, Outcome, Tr
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts.judging import Baseline, Gates, Judging
 from pytest_tooleval.verdicts.rules import judged_by, read_rule
-from pytest_tooleval.verdicts.run import RunProblem, RunVerdict, counts, decide, foresee, judge_gates
+from pytest_tooleval.verdicts.run import (
+    RunProblem,
+    RunVerdict,
+    foresee,
+    is_judged_by_gate,
+    judge_gates,
+    judge_run,
+)
 from pytest_tooleval.verdicts.sides import Side
 
 RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3", scoring_version=1)
@@ -70,7 +77,7 @@ UNSCORED = result_of(outcome="error")
     ],
 )
 def test_a_gate_counts_what_it_judges(rules: list[str], case: CaseRow, is_counted: bool) -> None:
-    assert counts(gates(*rules), case) is is_counted
+    assert is_judged_by_gate(gates(*rules), case) is is_counted
     cases = [case, structs.replace(case, model="another")]
     judging = [gate for gate in judge_gates(cases, Judging(gates(*rules))) if judged_by(case, gate)]
     if case is not FORBIDDEN:
@@ -87,8 +94,8 @@ def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
 def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
     judging = Judging(needs_cases="--tooleval-preset=strict")
     nothing = RunProblem("cases", "--tooleval-preset=strict: no case was evaluated")
-    assert list(decide([], RUN, judging).findings) == [nothing]
-    assert list(decide([WRONG], RUN, judging).findings) == []
+    assert list(judge_run([], RUN, judging).findings) == [nothing]
+    assert list(judge_run([WRONG], RUN, judging).findings) == []
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
@@ -162,7 +169,7 @@ def test_what_fails_beside_the_cases() -> None:
 
     def verdict(*rules: str, misnamed: tuple[str, ...] = (), strict: bool = False) -> RunVerdict:
         by_rules = gates(*rules, confidence=0.95)
-        return decide(cases, RUN, Judging(by_rules, strict=strict), misnamed)
+        return judge_run(cases, RUN, Judging(by_rules, strict=strict), misnamed)
 
     assert verdict("0.3").findings == []
     (unsure,) = verdict("0.9").findings
@@ -213,7 +220,7 @@ def against(
     ],
 )
 def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> None:
-    found = decide(new, RUN, Judging(baseline=against(whole("abc")))).comparison
+    found = judge_run(new, RUN, Judging(baseline=against(whole("abc")))).comparison
     assert found is not None
     assert [each.case for each in found.cases.removed] == removed
 
@@ -221,14 +228,14 @@ def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> 
 def test_a_baseline_that_is_not_there() -> None:
     new = [*whole("abc"), result_of(model="")]
     absent = against([], "good", known=False)
-    found = decide(new, RUN, Judging(baseline=absent))
+    found = judge_run(new, RUN, Judging(baseline=absent))
     assert found.uncompared == "no good run yet"
     assert (found.comparison, found.findings) == (None, [])
-    strict = decide(new, RUN, Judging(baseline=absent, strict=True))
+    strict = judge_run(new, RUN, Judging(baseline=absent, strict=True))
     assert strict.findings == [RunProblem("baseline", "no good run yet")]
-    named = decide(new, RUN, Judging(baseline=against([], "good")))
+    named = judge_run(new, RUN, Judging(baseline=against([], "good")))
     assert named.findings == [RunProblem("baseline", "no complete run yet")]
-    assert decide([], RUN, Judging(baseline=against([], "good", known=False))) == RunVerdict(
+    assert judge_run([], RUN, Judging(baseline=against([], "good", known=False))) == RunVerdict(
         [], None, "", []
     )
 
@@ -237,7 +244,7 @@ def test_a_baseline_without_anything_in_common_fails_if_it_is_a_certain_run() ->
     """`good` and `latest` are whatever run there is."""
     new, old = whole("abc"), whole("abc", model="other")
     for name, fails in (("old.json", True), ("@release-1", True), ("good", False), ("latest", False)):
-        verdict = decide(new, RUN, Judging(baseline=against(old, name), strict=True))
+        verdict = judge_run(new, RUN, Judging(baseline=against(old, name), strict=True))
         assert verdict.comparison is not None
         assert "no model is in both runs" in verdict.comparison.message
         assert verdict.failed is fails
@@ -256,10 +263,10 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
 
     for base in (whole("abc"), answered(model="other"), answered(file="t.json")):
         baseline = Baseline("auto", Side("auto", BASE, base), [], 0.0, load)
-        found = decide(answered(), RUN, Judging(baseline=baseline)).comparison
+        found = judge_run(answered(), RUN, Judging(baseline=baseline)).comparison
         assert found is not None
         assert [each.cases for each in found.models] == [3]
         assert loads.pop() == {("s.json", "m")}
     baseline = Baseline("auto", run, [], 0.0, load)
-    assert decide(answered(), RUN, Judging(baseline=baseline)).comparison is not None
+    assert judge_run(answered(), RUN, Judging(baseline=baseline)).comparison is not None
     assert not loads
