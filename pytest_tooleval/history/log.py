@@ -21,8 +21,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from ..engine.cassettes.folders import hidden
 from ..errors import ToolevalError, os_reason
+from ..files.folders import hidden
+from ..files.locks import lock_file
 from ..record.comparison import Comparison
 from ..record.encoding import to_json
 from ..record.gates import Gate
@@ -35,20 +36,6 @@ ENDING = ".jsonl"
 # A run on another machine, whose lock may be invisible here, counts as dead after this silence.
 SILENCE_S = 3600.0
 _LAST = b'{"trust":'
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: FileIO, *, shared: bool = False) -> None:
-        # Far past the end of the file, because locked bytes cannot be read.
-        file.seek(1 << 40)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file: FileIO, *, shared: bool = False) -> None:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 class _Event(Struct, omit_defaults=True):
@@ -94,7 +81,7 @@ class RunWriter:
             raise _unwritable(path.parent.parent, error) from error
         try:
             with suppress(OSError):  # a file system without locks
-                _lock(self._file)
+                lock_file(self._file)
             self._append(to_json(_Event(run=run, host=this_host())))
         except BaseException:  # also Ctrl-C: then the run begins again
             self.close()
@@ -201,7 +188,7 @@ def is_locked(path: Path) -> bool | None:
     try:
         with FileIO(path, "r+b") as file:
             # Shared, so that two processes that look at once do not mistake each other for the run.
-            _lock(file, shared=True)
+            lock_file(file, shared=True)
     except FileNotFoundError:
         return False
     except (BlockingIOError, PermissionError) as error:

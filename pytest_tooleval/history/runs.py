@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from ..engine.cassettes.folders import hidden
 from ..errors import ToolevalError
+from ..files.folders import hidden
 from ..text import printable
 from ..verdicts.run_summary import run_summary
 from ..verdicts.summary import rows_document

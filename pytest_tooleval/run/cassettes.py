@@ -7,10 +7,11 @@ from functools import cached_property
 from pathlib import Path
 
 from ..engine.cassettes.cassette import Cassette
-from ..engine.cassettes.folders import answers_folder, make_room, work_folder
-from ..engine.files.appending import Appender
-from ..engine.files.byte_locks import ByteLocks
+from ..engine.cassettes.folders import answers_folder, make_room
 from ..errors import ModelError
+from ..files.appending import Appender
+from ..files.folders import work_folder
+from ..files.locks import ByteLocks
 from ..settings.settings import Asking
 from ..suite.discovery import SUITE_ENDING
 from .observers import Observers

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from ..engine.files.appending import Appender
+from ..files.appending import Appender
 from ..record.encoding import to_json
 from ..record.results import CaseResult
 from .process import Process

@@ -18,8 +18,8 @@ from pathlib import Path
 import uvicorn
 from starlette.concurrency import run_in_threadpool
 
-from ..engine.cassettes.folders import work_folder
 from ..errors import ConfigError, os_reason
+from ..files.folders import work_folder
 from ..project.root import Project
 from ..text import printable
 from .app import create_app

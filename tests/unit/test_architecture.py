@@ -20,7 +20,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "figures", "text", "tiers", "keys", "secrets", "writing", "explain", "findings"),
+    ("errors", "figures", "text", "tiers", "keys", "secrets", "writing", "files", "explain", "findings"),
     ("record",),
     ("checkout", "agents"),
     ("jsonschemas",),
@@ -36,7 +36,7 @@ LAYERS = (
     ("__main__",),
 )
 # The folders of `engine`, lowest first. One imports only from those below it.
-ENGINE = "files models protocols exchange cassettes tools clients limits asking".split()
+ENGINE = "models protocols exchange cassettes tools clients limits asking".split()
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}
 
 # Within one layer these never know of each other.

@@ -20,12 +20,12 @@ import msgspec
 from msgspec import structs
 
 from ...errors import ModelError, os_reason
+from ...files.appending import Appender, LineSpan, line_at, try_appending
+from ...files.locks import ByteLocks
 from ...secrets import scrub_json, secret_values
 from ...text import counted, first_few, json_text
 from ..exchange.chat import ChatAnswer
 from ..exchange.errors import NotRecorded
-from ..files.appending import Appender, LineSpan, line_at, try_appending
-from ..files.byte_locks import ByteLocks
 from ..models.modules import changed, name_of
 from .questions import definitions, summary
 from .why_missing import RecordedQuestions

@@ -13,21 +13,9 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+from ...files.folders import work_folder
+
 KEPT_RUNS = 10
-
-
-def work_folder(root: Path) -> Path:
-    """`.tooleval` in the root folder, made if needed and hidden from git."""
-    return hidden(root / ".tooleval")
-
-
-def hidden(folder: Path) -> Path:
-    """The folder, made if needed and hidden from git."""
-    folder.mkdir(parents=True, exist_ok=True)
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="ascii")
-    return folder
 
 
 def new_run(root: Path) -> Path:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...files.appending import LineSpan, line_at
 from ...text import first_few, json_text, shorten
 from ..exchange.tools import fields_of
-from ..files.appending import LineSpan, line_at
 from .questions import canonical, definitions, summary
 
 _FIELDS = (

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...files.appending import Appender
+from ...files.locks import ByteLocks
 from ...record.run import Spent
-from ..files.appending import Appender
-from ..files.byte_locks import ByteLocks
 
 _PAUSE_S = 0.001
 

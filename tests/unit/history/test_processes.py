@@ -183,7 +183,7 @@ def test_without_locks_age_decides(history: History, monkeypatch: pytest.MonkeyP
     def refuse(*args: object, **kwargs: object) -> None:
         raise OSError("no locks here")
 
-    monkeypatch.setattr(log, "_lock", refuse)
+    monkeypatch.setattr(log, "lock_file", refuse)
     history.begin(run_of())
     assert history.runs()[0].status == "running"
     monkeypatch.setattr(log, "SILENCE_S", 0.0)

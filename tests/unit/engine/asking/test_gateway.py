@@ -16,11 +16,11 @@ from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.errors import ParameterRefused
-from pytest_tooleval.engine.files.byte_locks import ByteLocks
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
 from pytest_tooleval.errors import ErrorKind, ModelError
+from pytest_tooleval.files.locks import ByteLocks
 from pytest_tooleval.record.transcript import Reply
 
 from ..fakes import WEATHER, FakeClient, Gateway, case_of, gateway_to, says, use_clients

@@ -16,9 +16,9 @@ from msgspec import structs
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.files.byte_locks import ByteLocks
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
+from pytest_tooleval.files.locks import ByteLocks
 
 from ..fakes import WEATHER, says
 

@@ -12,21 +12,18 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import NamedTuple
 
-from .byte_locks import unlock, wait_for_lock
-
-# Far past the end of the file, because locked bytes cannot be read.
-_BEHIND = 1 << 40
+from .locks import BEHIND, unlock, wait_for_lock
 
 
 @contextlib.contextmanager
 def _locked(file: FileIO) -> Iterator[None]:
     """Lock the file, because Windows looks up its end and writes in two steps."""
-    wait_for_lock(file, _BEHIND)
+    wait_for_lock(file, BEHIND)
     try:
         yield
     finally:
         end = file.tell()
-        unlock(file, _BEHIND)
+        unlock(file, BEHIND)
         file.seek(end)
 
 

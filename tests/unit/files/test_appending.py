@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_tooleval.engine.files import appending, byte_locks
+from pytest_tooleval.files import appending, locks
 
 
 class TwoSteps(FileIO):
@@ -46,14 +46,14 @@ def test_on_windows_no_line_is_written_over_another(
     msvcrt = SimpleNamespace(LK_NBLCK=2, LK_UNLCK=0, locking=locking)
     monkeypatch.setitem(sys.modules, "msvcrt", msvcrt)
     monkeypatch.setattr(sys, "platform", "win32")
-    spec = importlib.util.spec_from_file_location("locks_on_windows", byte_locks.__file__)
+    spec = importlib.util.spec_from_file_location("locks_on_windows", locks.__file__)
     assert spec is not None
     assert spec.loader is not None
-    locks = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(locks)
+    on_windows = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(on_windows)
     monkeypatch.undo()
-    monkeypatch.setattr(appending, "wait_for_lock", locks.wait_for_lock)
-    monkeypatch.setattr(appending, "unlock", locks.unlock)
+    monkeypatch.setattr(appending, "wait_for_lock", on_windows.wait_for_lock)
+    monkeypatch.setattr(appending, "unlock", on_windows.unlock)
     monkeypatch.setattr(appending, "_alone", appending._locked)
     monkeypatch.setattr(appending, "FileIO", TwoSteps)
     path = tmp_path / "answers.jsonl"

@@ -1,4 +1,4 @@
-"""Locks on single bytes of a file, which the system releases when a process ends."""
+"""Locks on files and on single bytes of them, which the system releases when a process ends."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pathlib import Path
 # How the system says that another process has the lock.
 TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 _PAUSE_S = 0.001
+# Far past the end of a file, because locked bytes cannot be read.
+BEHIND = 1 << 40
 
 if sys.platform == "win32":
     import msvcrt
@@ -25,6 +27,9 @@ if sys.platform == "win32":
         file.seek(place)
         msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
 
+    def lock_file(file: FileIO, *, shared: bool = False) -> None:
+        lock(file, BEHIND)
+
 else:
     import fcntl
 
@@ -34,6 +39,13 @@ else:
 
     def unlock(file: FileIO, place: int) -> None:
         fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+
+    def lock_file(file: FileIO, *, shared: bool = False) -> None:
+        """Lock the whole file. Raises OSError.
+
+        Unlike the lock on a byte, it stays when this process opens the file once more and closes it.
+        """
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 def wait_for_lock(file: FileIO, place: int) -> None:

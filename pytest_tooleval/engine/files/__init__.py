@@ -1,1 +1,0 @@
-"""Files that several processes append to and lock."""

@@ -1,0 +1,1 @@
+"""Files that several processes append to and lock, and folders that git ignores."""
