@@ -33,7 +33,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         from crewai.events import LLMCallCompletedEvent, ToolUsageErrorEvent, ToolUsageFinishedEvent
         from crewai.events import crewai_event_bus as bus
 
-        calls = _Calls(toolbox, agent.role.strip())
+        calls = _RecordedCalls(toolbox, agent.role.strip())
         # Only the messages carry over between runs. The copy's own id identifies its requests, because
         # CrewAI itself adds up the tokens of concurrent runs.
         change: dict[str, Any] = {"id": uuid.uuid4(), "memory": None}
@@ -81,7 +81,7 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
     return chat.as_model(run, run_tools)
 
 
-def _kickoff(agent: Any, messages: list[Message], calls: _Calls) -> Any:
+def _kickoff(agent: Any, messages: list[Message], calls: _RecordedCalls) -> Any:
     from crewai.hooks import HookAborted, InterceptionPoint
     from crewai.hooks.dispatch import scoped_hooks
     from crewai.llms.base_llm import LLMCallBlockedError
@@ -129,7 +129,7 @@ def _answer_people() -> None:
         ToolCallHookContext.request_human_input = request
 
 
-class _Calls:
+class _RecordedCalls:
     """The calls that reached a tool. CrewAI's hooks have no ids, so name and arguments identify them."""
 
     def __init__(self, toolbox: AgentToolbox, agent: str) -> None:
@@ -222,7 +222,7 @@ async def tools_of(agent: Any) -> list[Message]:
     return [tool["function"] for tool in tools]
 
 
-def _bound(tool: AgentTool, calls: _Calls) -> Any:
+def _bound(tool: AgentTool, calls: _RecordedCalls) -> Any:
     from crewai.tools import BaseTool
     from pydantic import BaseModel
 

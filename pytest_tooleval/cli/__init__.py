@@ -19,7 +19,7 @@ class _NotJudged(click.ClickException):
     exit_code = 2  # 1 means that the run failed, or is worse than the other
 
 
-class _Place(NamedTuple):
+class _Command(NamedTuple):
     """A command's module and function, its tier in help, and what its errors become."""
 
     name: str
@@ -28,22 +28,22 @@ class _Place(NamedTuple):
 
 
 _COMMANDS = {
-    "new": _Place("new:new", "everyday"),
-    "import": _Place("imports:import_", "everyday"),
-    "validate": _Place("suites:validate", "everyday"),
-    "mutate": _Place("mutate:mutate", "everyday"),
-    "show": _Place("history:show", "everyday"),
-    "compare": _Place("history:compare", "everyday", _NotJudged),
-    "ci": _Place("ci:ci", "everyday", _NotJudged),
-    "ui": _Place("ui:ui"),
-    "history": _Place("history:history"),
-    "trend": _Place("history:trend"),
-    "blame": _Place("blame:blame", error=_NotJudged),
-    "tools": _Place("tools:tools"),
-    "models": _Place("models:models"),
-    "cassette": _Place("cassettes:cassette"),
-    "merge": _Place("merge:merge", error=_NotJudged),
-    "schema": _Place("suites:schema"),
+    "new": _Command("new:new", "everyday"),
+    "import": _Command("imports:import_", "everyday"),
+    "validate": _Command("suites:validate", "everyday"),
+    "mutate": _Command("mutate:mutate", "everyday"),
+    "show": _Command("history:show", "everyday"),
+    "compare": _Command("history:compare", "everyday", _NotJudged),
+    "ci": _Command("ci:ci", "everyday", _NotJudged),
+    "ui": _Command("ui:ui"),
+    "history": _Command("history:history"),
+    "trend": _Command("history:trend"),
+    "blame": _Command("blame:blame", error=_NotJudged),
+    "tools": _Command("tools:tools"),
+    "models": _Command("models:models"),
+    "cassette": _Command("cassettes:cassette"),
+    "merge": _Command("merge:merge", error=_NotJudged),
+    "schema": _Command("suites:schema"),
 }
 # The names of the commands by tier, as help lists them.
 COMMANDS = in_tiers((place.tier, name) for name, place in _COMMANDS.items())

@@ -16,7 +16,7 @@ from ..text import counted, printable
 from .shared import Group
 
 if TYPE_CHECKING:
-    from ..engine.trial import Trial
+    from ..engine.trial import TrialRequest
 
 
 @click.group(cls=Group)
@@ -53,7 +53,7 @@ def explain(
     if an answer is missing.
     """
     from ..engine.replay import first_missing
-    from ..engine.trial import Job, Trial
+    from ..engine.trial import Job, TrialRequest
     from ..engine.users import user_of
     from ..mcp.suite_tools import SuiteTools
     from ..suite.load import load_suite
@@ -79,7 +79,7 @@ def explain(
         for case, player in played
         for spec in specs
     )
-    every = [Trial(job, number) for job in jobs for number in range(job.case.trials)]
+    every = [TrialRequest(job, number) for job in jobs for number in range(job.case.trials)]
     missing: dict[str, list[str]] = {}
     for trial in every:
         if (question := first_missing(trial)) is not None:
@@ -94,7 +94,7 @@ def explain(
         raise SystemExit(1)
 
 
-def _name(trial: Trial) -> str:
+def _name(trial: TrialRequest) -> str:
     job = trial.job
     which = f" trial {trial.number + 1}" if job.case.trials > 1 else ""
     return f"{job.case.id}[{job.model.label}]{which}"

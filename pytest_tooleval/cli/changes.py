@@ -17,7 +17,7 @@ from ..errors import ToolevalError
 from ..record.comparison import LoosenedCase
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
-from ..reports.pull_request import Cause, Changed, ForgePlace
+from ..reports.pull_request import Cause, ForgePlace, PullRequestChanges
 from ..text import printable
 from ..verdicts.loosened import by_text, loosened_cases
 
@@ -89,24 +89,24 @@ class Checkout:
         # Without a merge commit, the base branch may be ahead.
         return git_output(self.root, "merge-base", "HEAD", base) or base, ""
 
-    def changed(self, cassettes: Path | None) -> Changed:
+    def changed(self, cassettes: Path | None) -> PullRequestChanges:
         """What the pull request changed in the suites of the run, and in the recorded answers."""
         from ..variants.blame import changed_suites
 
         base, unknown = self._base
         if not base:
-            return Changed(unknown=unknown, loosened=self._loosened(()))
+            return PullRequestChanges(unknown=unknown, loosened=self._loosened(()))
         try:
             answers = _changed_answers(cassettes, base) if cassettes is not None else 0
         except ToolevalError as error:  # also of a partial clone without a network
-            return Changed(unknown=printable(str(error)), loosened=self._loosened(()))
+            return PullRequestChanges(unknown=printable(str(error)), loosened=self._loosened(()))
         found = {
             file: texts
             for file, texts in changed_suites(base, self.root).items()
             if texts and (file in self.files or not (self.root / file).is_file())
         }
         suites = {self.path_of(file): texts for file, texts in found.items()}
-        return Changed(suites, answers, "", self._loosened(found))
+        return PullRequestChanges(suites, answers, "", self._loosened(found))
 
     def _loosened(self, changed: Iterable[str]) -> dict[str, list[str]]:
         """What makes these suites, or cases of the baseline, easier to pass, by file."""

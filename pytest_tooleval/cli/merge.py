@@ -12,7 +12,7 @@ from ..errors import ConfigError, ToolevalError
 from ..project.root import Project
 from ..record.results import CaseRow
 from ..reports.outputs import Report, check_reports, on_github, report_of, write_reports
-from ..run.keeper import Keeper
+from ..run.history_writer import HistoryWriter
 from ..run.report_files import UNWRITTEN
 from ..run.shards import ShardRun, check_shards, join, read_shards
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
@@ -66,23 +66,23 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     names = {option.name for option in JUDGING}
     own = {name: value for name, value in given.record().items() if name in names}
     judging = Judging(read_gates(given), baseline, given["fail_inconclusive"])
-    book, run = join(shards, judging, own)
-    document, verdict = book.whole_document(run), book.verdict
+    results, run = join(shards, judging, own)
+    document, verdict = results.whole_document(run), results.verdict
     print_lines(map(own_options, given.replaced))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([f"NOT COMPARED with a baseline: {verdict.uncompared}"])
     elsewhere = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {elsewhere}" for shard in shards if shard.run.exitstatus)
-    keeper = Keeper(book, lambda: run, store, place) if place else None
-    if keeper is not None:
-        keeper.keep()
-        saved = f"saved as {run.id}; view: tooleval show" if keeper.is_saved else ""
-        print_lines(filter(None, [keeper.unsaved, saved]))
+    history_writer = HistoryWriter(results, lambda: run, store, place) if place else None
+    if history_writer is not None:
+        history_writer.keep()
+        saved = f"saved as {run.id}; view: tooleval show" if history_writer.is_saved else ""
+        print_lines(filter(None, [history_writer.unsaved, saved]))
     written = write_reports(
         document,
         reports,
-        keeper.trends if keeper else None,
+        history_writer.trends if history_writer else None,
         store.parent,
         github=on_github(given["github"]),
         findings=verdict.findings,
@@ -91,7 +91,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         click.echo(command)  # safe already, and GitHub needs its first characters unchanged
     print_lines(map(own_options, written.problems))
     print_lines(f"wrote {report.path}" for report in written.reports)
-    end = f"FAILED{_why(book.rows, verdict)}" if document.run.exitstatus else "passed"
+    end = f"FAILED{_why(results.rows, verdict)}" if document.run.exitstatus else "passed"
     print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
     raise SystemExit(UNWRITTEN if written.problems else document.run.exitstatus)
 

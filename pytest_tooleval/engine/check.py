@@ -18,7 +18,7 @@ from ..suite.resolved import resolve
 from .exchange.chat import RESPONSE_FORMAT
 from .models.spec import ModelSpec
 from .runner import Runner
-from .trial import Job, Trial
+from .trial import Job, TrialRequest
 
 _WEATHER = {
     "type": "function",
@@ -114,7 +114,7 @@ def _reply(spec: ModelSpec, probe: Probe, timeout_s: float) -> Reply | ModelErro
     # Its own runner, so that the fallbacks of one probe do not affect the next.
     runner = Runner(timeout_s=timeout_s)
     try:
-        (found,) = runner.submit(Trial(_job(spec, probe))).result()
+        (found,) = runner.submit(TrialRequest(_job(spec, probe))).result()
     finally:
         runner.close()
     if isinstance(found, ModelError):

@@ -19,7 +19,7 @@ from ..suite.case import ResolvedCase
 from ..suite.resolved import find_tool
 from ..suite.tools import OneTool, Tool
 from .asking.context import sampling_for
-from .exchange.chat import ChatRequest, Reads
+from .exchange.chat import ChatRequest, ReadingOptions
 from .exchange.reply import Models
 from .exchange.tools import naming, with_prefix
 from .models.spec import ModelSpec
@@ -41,7 +41,7 @@ def player_request(
     """The request to the model under test."""
     tools = [*(_offered(tool, case) for tool in toolbox.tools), *hosted_tools(case, spec)]
     exact = MODES[case.param_scoring].exact_names
-    reads = Reads(exact, spec.text_calls, case.tool_prefix)
+    reads = ReadingOptions(exact, spec.text_calls, case.tool_prefix)
     request = ChatRequest(tuple(messages), tools, _choice(case), sampling, trial, toolbox, reads)
     return with_prefix(request) if reads.prefix else request
 

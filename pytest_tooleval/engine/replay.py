@@ -12,9 +12,9 @@ from ..record.transcript import Transcript
 from .cassettes.questions import key_of, question
 from .exchange.chat import ChatAnswer, ChatRequest
 from .exchange.errors import NotRecorded
-from .exchange.reply import Read, Replies, read_run
+from .exchange.reply import OnReply, Replies, read_run
 from .models.spec import ModelSpec
-from .trial import Trial, run_trial
+from .trial import TrialRequest, run_trial
 
 
 class RecordedModels:
@@ -24,7 +24,11 @@ class RecordedModels:
         self._find = find
 
     async def ask(
-        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+        self,
+        spec: ModelSpec,
+        request: ChatRequest,
+        role: Role | None = None,
+        read: OnReply | None = None,
     ) -> Replies:
         asked = question(spec, request)
         found = self._find(key_of(asked))
@@ -33,7 +37,7 @@ class RecordedModels:
         return read_run(found, request, cached=True)
 
 
-def recorded(trials: Sequence[Trial]) -> list[Transcript | ModelError] | None:
+def recorded(trials: Sequence[TrialRequest]) -> list[Transcript | ModelError] | None:
     """The transcripts of a single-turn case if all its answers are recorded, else None.
 
     Returns them without the event loop, which thousands of replayed trials would keep busy for
@@ -43,7 +47,7 @@ def recorded(trials: Sequence[Trial]) -> list[Transcript | ModelError] | None:
     return [*found] if len(found) == len(trials) else None
 
 
-def _recorded(trial: Trial) -> Transcript | None:
+def _recorded(trial: TrialRequest) -> Transcript | None:
     cassette = trial.job.cassette
     if cassette is None or trial.fresh or trial.job.case.has_tool_rounds:
         return None
@@ -59,7 +63,7 @@ def _recorded(trial: Trial) -> Transcript | None:
     return None
 
 
-def first_missing(trial: Trial) -> Mapping[str, Any] | None:
+def first_missing(trial: TrialRequest) -> Mapping[str, Any] | None:
     """The trial's first question, calls to live tools included, that its cassette cannot answer.
 
     The cassette's mode must be `none`. Returns None if nothing is missing.

@@ -29,7 +29,7 @@ from .limits.spending import Spending
 from .models.keys import missing_key
 from .models.spec import ModelSpec
 from .tools.hosted import refusal
-from .trial import Job, Trial, run_trial
+from .trial import Job, TrialRequest, run_trial
 
 TrialAnswer = Transcript | ModelError
 _T = TypeVar("_T")
@@ -70,12 +70,12 @@ class Runner:
         self._thread.start()
         self._ready.wait()
 
-    def submit(self, *trials: Trial) -> concurrent.futures.Future[list[TrialAnswer]]:
+    def submit(self, *trials: TrialRequest) -> concurrent.futures.Future[list[TrialAnswer]]:
         """Start trials of a case. The future can be cancelled."""
         self._load_for(trials[0])
         return self.start(_answers(partial(self._hold, trial) for trial in trials))
 
-    def _load_for(self, trial: Trial) -> None:
+    def _load_for(self, trial: TrialRequest) -> None:
         """Import the clients of the trial's models, unless all their answers may be recorded."""
         job, case, cassette = trial.job, trial.job.case, trial.job.cassette
         needed = (job.model, job.user, job.judge if case.rubrics else None)
@@ -96,7 +96,7 @@ class Runner:
             raise RuntimeError("the runner is closed")
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    async def _hold(self, trial: Trial) -> Transcript:
+    async def _hold(self, trial: TrialRequest) -> Transcript:
         job, live = trial.job, trial.live_tools()
         context = Context(
             trial.priority,
@@ -108,7 +108,7 @@ class Runner:
         )
         return await run_trial(trial, AskedModels(self._gateway, context), live)
 
-    def converse(self, trial: Trial) -> concurrent.futures.Future[Transcript]:
+    def converse(self, trial: TrialRequest) -> concurrent.futures.Future[Transcript]:
         """Start a trial whose user is a dialogue. The future can be cancelled."""
         self._load_for(trial)
         future = self.start(self._hold(trial))

@@ -49,7 +49,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class TrialRequest:
     """One trial of a job. A lower `priority` goes first. `fresh` ignores recorded answers.
 
     With a `dialogue`, a Python test speaks after the case's own turns.
@@ -69,7 +69,7 @@ class Trial:
         return LiveTools(job.live, job.case, job.model, self.number, job.allowed, fresh=self.fresh)
 
 
-async def run_trial(trial: Trial, models: Models, live: LiveTools | None = None) -> Transcript:
+async def run_trial(trial: TrialRequest, models: Models, live: LiveTools | None = None) -> Transcript:
     """The judged transcript of a trial. Raises ModelError if an answer is missing."""
     job = trial.job
     require_judge(job.case, job.judge)
@@ -84,7 +84,7 @@ async def run_trial(trial: Trial, models: Models, live: LiveTools | None = None)
     return await with_verdicts(job.case, transcript, job.judge, models)
 
 
-async def _converse(trial: Trial, models: Models, live: LiveTools | None) -> Transcript:
+async def _converse(trial: TrialRequest, models: Models, live: LiveTools | None) -> Transcript:
     job, number = trial.job, trial.number
     prefix = job.model.tool_prefix or job.case.tool_prefix
     case = structs.replace(job.case, tool_prefix=prefix)

@@ -17,7 +17,7 @@ from ..text import printable
 from ..writing import write_whole
 
 
-class _Place:
+class _HistoryPlace:
     """A place by its name in messages. Every method of a place raises ToolevalError."""
 
     name: str
@@ -36,7 +36,7 @@ class _Place:
             raise ToolevalError(f"{self.name}: cannot be {what}: {why}") from error
 
 
-class Folder(_Place):
+class Folder(_HistoryPlace):
     """A folder on this machine or a network share."""
 
     is_near = True  # looking into it takes no time
@@ -77,7 +77,7 @@ class Folder(_Place):
             (self._path / name).unlink(missing_ok=True)
 
 
-class Bucket(_Place):
+class Bucket(_HistoryPlace):
     """The same with a URL, such as `s3://bucket/folder`."""
 
     is_near = False

@@ -47,7 +47,7 @@ from .bodies import (
 )
 from .conversation import NO_NAME, Call, Conversation, Expected, Item, called, unread_text
 from .error_texts import OPENAI_AGENTS, status_by
-from .format import EachRecord, Read
+from .format import EachRecord, ReadSources
 from .openai_tools import Offered, offered_tools, typed
 from .records import Record, UnusableError, decoded, looks_like, objects_of
 from .tool_dialects import tool_values
@@ -82,7 +82,7 @@ class _Custom(Struct):
     input: str = ""
 
 
-class _Call(Struct):
+class _ChatCall(Struct):
     id: str | None = None
     function: _Function | None = None
     custom: _Custom | None = None
@@ -97,7 +97,7 @@ class _Item(Struct):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] | None = None
     content: str | list[str | dict[str, Any]] | dict[str, Any] | None = None
     name: str | None = None
-    tool_calls: list[_Call] | None = None
+    tool_calls: list[_ChatCall] | None = None
     function_call: _Function | None = None
     tool_call_id: str | None = None
     weight: float = 1
@@ -116,7 +116,7 @@ class _Item(Struct):
     inner: Any = None
 
     @property
-    def calls(self) -> list[_Call]:
+    def calls(self) -> list[_ChatCall]:
         return self.tool_calls or []
 
 
@@ -268,7 +268,7 @@ def _with_others(
 
 def conversation_reader(
     convert: Callable[[Any], Any] = lambda value: value, *, system: Sequence[str] = _SYSTEM
-) -> Read:
+) -> ReadSources:
     """A format's `read` for records that, converted, are like OpenAI's or Anthropic's."""
 
     def read(record: Record) -> Iterator[Item]:
@@ -503,7 +503,7 @@ def chat_messages(values: list[Any], what: str = "messages") -> list[Message]:
             raise UnusableError(f"{what}: expected chat messages, got an object without a role")
         old = item.function_call
         if old and not any(call.function and _is_same(call.function, old) for call in item.calls):
-            item.tool_calls = [*item.calls, _Call(function=old)]
+            item.tool_calls = [*item.calls, _ChatCall(function=old)]
         if any(call.function is None and call.custom is None for call in item.calls):
             raise UnusableError(f"{what}: a call of neither a function nor a custom tool")
         if isinstance(item.content, list):
@@ -595,7 +595,7 @@ def _address_of(source: Mapping[str, Any]) -> str:
     return as_text(source.get("url")) if source.get("type") == "url" else ""
 
 
-def _sent(call: _Call) -> dict[str, Any]:
+def _sent(call: _ChatCall) -> dict[str, Any]:
     """A call as in the chat API, and with what that has no field for."""
     known = {name: value for name in _OF_CALLS if (value := getattr(call, name))}
     if call.custom is not None:

@@ -36,7 +36,7 @@ class Source:
         return Source(path, [replace(each, value=value) for each, value in pairs], self.clean)
 
 
-Read = Callable[[Sequence[Source]], Iterator[Item]]
+ReadSources = Callable[[Sequence[Source]], Iterator[Item]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Format:
     title: str
     recognised: str
     holds: Callable[[Any], bool]
-    read: Read
+    read: ReadSources
     tools: str = "recorded"
     calls: str = ""
     expectations: str = ""

@@ -11,7 +11,7 @@ from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
 from .chats import OTHER_SYSTEM, conversations
 from .conversation import Item
-from .format import EachFile, Read
+from .format import EachFile, ReadSources
 from .formats.gemini import converted
 from .formats.langchain import chat_message, fields_of
 from .formats.vercel import chat_messages_of, is_message
@@ -33,7 +33,7 @@ _SYSTEM = (*OTHER_SYSTEM, "instructions")
 _SHOWN = 12  # attributes
 
 
-def trace_reader(spans_of: Callable[[Record], Iterable[TraceSpan]], nothing: str) -> Read:
+def trace_reader(spans_of: Callable[[Record], Iterable[TraceSpan]], nothing: str) -> ReadSources:
     """A format's `read` for records with spans. `nothing` says that no call of a model is among them."""
 
     def read(file: Record) -> Iterator[Item]:

@@ -92,7 +92,7 @@ class LiveMcp:
         """
         try:
             async with connect(self.server, _LIMITS) as session:
-                yield _Calls(self, await self._now(session), session)
+                yield _LiveCalls(self, await self._now(session), session)
         except (McpError, ConfigError) as error:
             raise ModelError(str(error), kind="tool_server") from None
 
@@ -132,7 +132,7 @@ def _only_reads(entry: Mapping[str, Any]) -> bool:
     return hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
 
 
-class _Calls:
+class _LiveCalls:
     def __init__(self, known: LiveMcp, now: LiveMcp, session: Session) -> None:
         self._known = known
         self._now = now

@@ -12,14 +12,14 @@ from ..matchers.examples import inside
 from ..record.calls import is_number
 from .results import Kind
 
-Change = tuple[Kind, Any]
+ChangedValue = tuple[Kind, Any]
 
 INVENTED = "made_up"
 _OTHER_TEXT = "something else"
 _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 
 
-def changes(value: Any, schema: Any) -> Iterator[Change]:
+def changes(value: Any, schema: Any) -> Iterator[ChangedValue]:
     """Yield the value changed in each applicable way; some results may be equal."""
     options = schema.get("enum") if isinstance(schema, dict) else None
     if isinstance(options, list) and value in options:
@@ -41,7 +41,7 @@ def changes(value: Any, schema: Any) -> Iterator[Change]:
         yield "wrong_value", _OTHER_TEXT
 
 
-def _text_changes(value: str) -> Iterator[Change]:
+def _text_changes(value: str) -> Iterator[ChangedValue]:
     yield "wrong_value", _OTHER_TEXT
     yield "spelling", value.lower() if value.isupper() else value.upper()
     yield "spelling", f" {value} "
@@ -58,7 +58,7 @@ def _stepped(digits: str, step: int) -> str:
     return str(max(0, int(digits) + step)).zfill(len(digits))
 
 
-def _list_changes(value: list[Any], schema: Any) -> Iterator[Change]:
+def _list_changes(value: list[Any], schema: Any) -> Iterator[ChangedValue]:
     yield "as_text", json.dumps(value, ensure_ascii=False)
     if not value:
         return
@@ -69,7 +69,7 @@ def _list_changes(value: list[Any], schema: Any) -> Iterator[Change]:
         yield kind, [changed, *value[1:]]
 
 
-def _object_changes(value: dict[str, Any], schema: Any) -> Iterator[Change]:
+def _object_changes(value: dict[str, Any], schema: Any) -> Iterator[ChangedValue]:
     yield "as_text", json.dumps(value, ensure_ascii=False)
     if not (isinstance(schema, dict) and allows_others(schema)):
         yield "invented_argument", {**value, INVENTED: 1}

@@ -120,14 +120,14 @@ class EventStream(Observer):
         self._write(b'{"event":"case_done","case":%b}' % case.json)
 
     def waited(self, wait: Wait) -> None:
-        done = len(self._run.book.cases)
+        done = len(self._run.results.cases)
         answered = done + wait.answered()
         if answered > self._told:
             self._told = answered
             self._tell(Progress(done=done, answered=answered))
 
     def judged(self) -> None:
-        verdict = self._run.book.verdict
+        verdict = self._run.results.verdict
         self._tell(Judged(gates=tuple(verdict.gates), baseline=verdict.comparison))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:

@@ -20,7 +20,7 @@ def told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
     return shown
 
 
-def clean(report: pytest.TestReport) -> None:
+def clean_report(report: pytest.TestReport) -> None:
     """Take keys and escape sequences out of a report's traceback, or its reason for a skip."""
     values, shown = secret_values(), report.longrepr
     if isinstance(shown, tuple):

@@ -17,7 +17,7 @@ from ..engine.models.spec import ModelSpec
 from ..errors import ConfigError, ToolevalError
 from ..python.case import PythonCase, clean_reason
 from ..python.question import Prompt, PythonSetting, Question, Words
-from ..python.run import AgentRun, Wait
+from ..python.run import AgentRun, WaitFor
 from ..python.test import Sources, Test
 from ..record.encoding import to_json
 from ..record.results import EXPECTED_FAILURE, CaseResult
@@ -31,14 +31,14 @@ from ..text import counted, near
 from .items import CaseFailure, reason_in
 from .preconditions import no_model
 from .processes import may_ask
-from .python_reports import clean, show, told
+from .python_reports import clean_report, show, told
 from .python_trials import repeated
 from .settings import config_tables
 from .verdicts import excused
 
 MODEL_FIXTURE = "tooleval_model"
 # Where the cases of a run without requests come from, as `tooleval mutate` starts it.
-MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, PythonSetting, Asker, Wait], PythonCase]]()
+MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, PythonSetting, Asker, WaitFor], PythonCase]]()
 _case_key = pytest.StashKey[PythonCase]()
 _runs_key = pytest.StashKey[int]()
 _fixtures_key = pytest.StashKey[dict[str, Any]]()
@@ -308,7 +308,7 @@ class PythonTests:
         if case is not None and crash is not None and isinstance(raised, ToolevalError):
             crash.message = str(raised)  # summaries would cut it after its long type
         if case is not None and case.question is not None:
-            clean(report)
+            clean_report(report)
             if call.when == "call":
                 self._attach(item, case, report, call)
         if call.when == "teardown" and (case is not None or may_ask(item)):

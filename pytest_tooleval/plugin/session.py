@@ -11,7 +11,7 @@ import pytest
 
 from ..record.run import Unreadable
 from ..run.eval_run import EvalRun
-from ..run.keeper import Keeper
+from ..run.history_writer import HistoryWriter
 from ..run.observers import Observer
 from ..run.report_files import ReportFiles
 from ..secrets import scrub, secret_values
@@ -55,18 +55,20 @@ class EvalSession(Observer):
         immediately, and must find the case in the history.
         """
         config, run, outputs = self._config, self.run, self.run.settings.outputs
-        files, keeper, events = None, None, None
+        files, history_writer, events = None, None, None
         if outputs.history and evaluates(config):
-            keeper = Keeper(run.book, run.about, run.process.store, outputs.history)
-        if run.book.is_whole and evaluates(config):
+            history_writer = HistoryWriter(run.results, run.about, run.process.store, outputs.history)
+        if run.results.is_whole and evaluates(config):
             others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
-            files = ReportFiles(run, keeper.trends if keeper else None, annotates=not others)
+            files = ReportFiles(
+                run, history_writer.trends if history_writer else None, annotates=not others
+            )
         if outputs.events is not None:
             from .events import EventStream
 
             events = EventStream(config, run)
-        terminal = Terminal(config, run, keeper)
-        for observer in filter(None, (files, keeper, terminal, events)):
+        terminal = Terminal(config, run, history_writer)
+        for observer in filter(None, (files, history_writer, terminal, events)):
             run.observers.add(observer)
         for plugin in filter(None, (terminal, events)):
             config.pluginmanager.register(plugin, f"tooleval-{type(plugin).__name__.lower()}")
@@ -137,7 +139,7 @@ class EvalSession(Observer):
             for finding in verdict.findings:
                 report_finding(session, finding)
             if run.settings.shard or any(gate.failed for gate in verdict.gates):
-                remember(session, [kept.row.nodeid for kept in run.book.excused])
+                remember(session, [kept.row.nodeid for kept in run.results.excused])
             run.observers.judged()
         run.is_complete = True
 

@@ -17,15 +17,15 @@ from ..record.document import RowsDocument
 from ..record.results import CaseResult, CaseRow, KeptCase
 from ..reports.run_lines import Line, score_lines, verdict_lines
 from ..reports.text import EXPECTED, GATE_FILE, GOT, render_case
-from ..run.book import RunBook
 from ..run.eval_run import EvalRun
 from ..run.observers import Observer, Wait
+from ..run.results import RunResults
 from ..text import counted, printable
 from ..verdicts.run_summary import COUNTED, FAILED_GATE, NOT_JUDGED, TOLERATED, VARIED, excuse
 from .preconditions import no_model
 
 if TYPE_CHECKING:
-    from ..run.keeper import Keeper
+    from ..run.history_writer import HistoryWriter
 
 _HEARTBEAT_S = 15.0
 # With more failures than _MANY, only the first few are shown with details.
@@ -39,10 +39,12 @@ _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 class Terminal(Observer):
     """Not in xdist workers, which write to no terminal."""
 
-    def __init__(self, config: pytest.Config, run: EvalRun, keeper: Keeper | None) -> None:
+    def __init__(
+        self, config: pytest.Config, run: EvalRun, history_writer: HistoryWriter | None
+    ) -> None:
         self._config = config
         self._run = run
-        self._keeper = keeper
+        self._history_writer = history_writer
         # The word for failures until the gates have judged them.
         self._excused = COUNTED if run.settings.shard is None else NOT_JUDGED
         self._summarising = False
@@ -83,7 +85,7 @@ class Terminal(Observer):
 
     def _row_of(self, report: pytest.TestReport | pytest.CollectReport) -> CaseRow | None:
         """The row that a report carried, if any."""
-        kept = self._run.book.cases.get(report.nodeid) if hasattr(report, "tooleval") else None
+        kept = self._run.results.cases.get(report.nodeid) if hasattr(report, "tooleval") else None
         return kept.row if kept else None
 
     def waited(self, wait: Wait) -> None:
@@ -129,29 +131,29 @@ class Terminal(Observer):
                 report.when = "call"  # where it happened; until now, it tells an error from a failure
         if not self._silent:
             title = f"FAILURES ({self._excused})"
-            _write_excused(terminalreporter, title, self._run.book.excused, reports)
+            _write_excused(terminalreporter, title, self._run.results.excused, reports)
         result = yield
-        run, book, known = self._run, self._run.book, self._run.known
+        run, results, known = self._run, self._run.results, self._run.known
         spent = known.spent
         # The fixture also queries models: show the summary if that has cost something.
         paid = spent and (run.planned or any(each.usd for each in spent.values()))
-        judged = bool(book.verdict.findings)
-        shown = book.cases or paid or judged or _unnamed(terminalreporter, document)
+        judged = bool(results.verdict.findings)
+        shown = results.cases or paid or judged or _unnamed(terminalreporter, document)
         if shown and not self._silent:
             self._write_summary(terminalreporter, document)
         elif judged and not self._config.option.no_summary:
             # With -qq, pytest reports only what failed.
-            _write_verdicts(terminalreporter, book, document)
+            _write_verdicts(terminalreporter, results, document)
         shard = known.shard
         if shard is not None:
-            what = f"{len(book.cases)} of {counted(shard.cases, 'case')}, not judged"
+            what = f"{len(results.cases)} of {counted(shard.cases, 'case')}, not judged"
             text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
             terminalreporter.write_line(text, yellow=True, bold=True)
         for problem in run.written.problems:
             terminalreporter.write_line(problem, red=True, bold=True)
         for command in run.written.commands:
             terminalreporter.write_line(command)
-        resumable = book.cases and run.settings.asking.cassette is None
+        resumable = results.cases and run.settings.asking.cassette is None
         if exitstatus == pytest.ExitCode.INTERRUPTED and resumable and not self._silent:
             terminalreporter.write_line("--tooleval-resume reuses the answers so far")
         return result
@@ -159,7 +161,7 @@ class Terminal(Observer):
     def finished(self) -> None:
         manager = self._config.pluginmanager
         lacks = manager.getplugin("terminalreporter") is None and not manager.is_blocked("terminal")
-        if lacks and not self._silent and self._run.book.cases:
+        if lacks and not self._silent and self._run.results.cases:
             # Another plugin has replaced pytest's reporter with one that prints no summaries.
             self._write_summary(pytest.TerminalReporter(self._config), self._run.document())
 
@@ -209,8 +211,8 @@ class Terminal(Observer):
             cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
             reason = no_model(reporter.config)
             reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
-        _write_verdicts(reporter, self._run.book, document)
-        if why := self._run.book.verdict.uncompared:
+        _write_verdicts(reporter, self._run.results, document)
+        if why := self._run.results.verdict.uncompared:
             reporter.write_line(
                 f"NOT COMPARED with a baseline: {printable(why)}", yellow=True, bold=True
             )
@@ -223,9 +225,9 @@ class Terminal(Observer):
             reporter.write_line(
                 f"{replies} recorded in {_near(reporter.config, settings.asking.cassette)}"
             )
-        if self._keeper is not None and self._keeper.unsaved:
-            reporter.write_line(printable(self._keeper.unsaved), yellow=True)
-        if self._keeper is not None and self._keeper.is_saved:
+        if self._history_writer is not None and self._history_writer.unsaved:
+            reporter.write_line(printable(self._history_writer.unsaved), yellow=True)
+        if self._history_writer is not None and self._history_writer.is_saved:
             where = _folder_option(reporter.config)
             reporter.write_line(f"saved as {self._run.id}; view: tooleval show{where}")
         for report in self._run.written.reports:
@@ -252,10 +254,12 @@ def _count_gates(reporter: Any) -> None:
     reporter._main_color = None  # pytest caches it
 
 
-def _write_verdicts(reporter: pytest.TerminalReporter, book: RunBook, document: RowsDocument) -> None:
+def _write_verdicts(
+    reporter: pytest.TerminalReporter, results: RunResults, document: RowsDocument
+) -> None:
     whole = reporter.config.option.verbose > 0
     _write(reporter, verdict_lines(document, whole=whole, listed=_is_unlisted))
-    for problem in book.verdict.problems:
+    for problem in results.verdict.problems:
         reporter.write_line(f"FAILED: {printable(problem)}", red=True, bold=True)
 
 

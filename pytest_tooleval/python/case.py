@@ -11,12 +11,12 @@ from ..engine.runner import TrialAnswer
 from ..errors import ConfigError, ModelError, ToolevalError, error_text
 from ..record.results import CaseResult, Score
 from ..record.transcript import Transcript
-from ..run.asker import Asker, Talk
+from ..run.asker import Asker, RunningDialogue
 from ..run.scored import evaluate
 from ..secrets import scrub, secret_values
 from ..text import printable, shorten
 from .question import Prompt, PythonSetting, Question, Words, agent_of, question
-from .run import AgentRun, Wait, error_of
+from .run import AgentRun, WaitFor, error_of
 
 _LONGEST = 300
 
@@ -27,7 +27,7 @@ class PythonCase:
     Where every body gets the same agent, the first one asks all trials at once.
     """
 
-    def __init__(self, setting: PythonSetting, asker: Asker, wait: Wait, *, fresh: bool) -> None:
+    def __init__(self, setting: PythonSetting, asker: Asker, wait: WaitFor, *, fresh: bool) -> None:
         self.question: Question | None = None
         self.result: CaseResult | None = None
         # The number of the running body, from 0.
@@ -38,7 +38,7 @@ class PythonCase:
         self._asker = asker
         self._wait = wait
         self._fresh = fresh
-        self._talks: dict[int, Talk] = {}
+        self._running: dict[int, RunningDialogue] = {}
         self._runs: dict[int, AgentRun] = {}
         self._errors: dict[int, ModelError] = {}
         self._wrong: dict[int, str] = {}
@@ -61,10 +61,10 @@ class PythonCase:
             agent = agent_of(words, self._setting.test)
             own_tools = agent.tools() if agent is not None and agent.kind is not None else None
             found = question(prompt, words, self._setting, agent, own_tools)
-            talk = self._begin(found)
+            running = self._begin(found)
         except ToolevalError as error:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
-        return self._heard(self._wait(talk.dialogue.turn))
+        return self._heard(self._wait(running.dialogue.turn))
 
     async def arun(self, prompt: Prompt, words: Words) -> AgentRun:
         """Like `ask`, for async tests."""
@@ -82,17 +82,19 @@ class PythonCase:
             if agent is not None and agent.kind is not None:
                 own_tools = await agent.own_tools() if is_tests else agent.tools()
             found = question(prompt, words, self._setting, agent, own_tools, loop if is_tests else None)
-            talk = self._begin(found)
+            running = self._begin(found)
         except ToolevalError as error:
             raise error.with_traceback(None) from None
         # On the test's loop, nothing moves while no body awaits.
         coming = (
-            [each.dialogue.turn for each in self._talks.values()] if is_tests else [talk.dialogue.turn]
+            [each.dialogue.turn for each in self._running.values()]
+            if is_tests
+            else [running.dialogue.turn]
         )
         await asyncio.gather(*map(asyncio.wrap_future, coming))
         return self._heard(None)
 
-    def _begin(self, found: Question) -> Talk:
+    def _begin(self, found: Question) -> RunningDialogue:
         """Send a question for this trial; where all bodies get the same agent, for all trials."""
         number = self.number
         if number in self._runs:
@@ -111,19 +113,19 @@ class PythonCase:
             self._errors[number] = error
             raise error
         else:
-            numbers = [] if number in self._talks else [number]
+            numbers = [] if number in self._running else [number]
         for each in numbers:
-            self._talks[each] = self._asker.converse(found.job, each, fresh=self._fresh)
-        talk = self._talks[number]
-        self._runs[number] = self._run_of(found, talk)
-        return talk
+            self._running[each] = self._asker.converse(found.job, each, fresh=self._fresh)
+        running = self._running[number]
+        self._runs[number] = self._run_of(found, running)
+        return running
 
-    def _run_of(self, found: Question, talk: Talk) -> AgentRun:
-        return AgentRun(found, talk, self._asker, self._wait)
+    def _run_of(self, found: Question, running: RunningDialogue) -> AgentRun:
+        return AgentRun(found, running, self._asker, self._wait)
 
     def _heard(self, found: object) -> AgentRun:
         __tracebackhide__ = True
-        error = found if isinstance(found, ModelError) else error_of(self._talks[self.number])
+        error = found if isinstance(found, ModelError) else error_of(self._running[self.number])
         if error is not None:
             raise error.with_traceback(None) from None
         return self._runs[self.number]
@@ -131,14 +133,14 @@ class PythonCase:
     def ended(self, raised: BaseException | None) -> None:
         """Note how the running body ended, and end its conversation."""
         number, run = self.number, self._runs.get(self.number)
-        if number in self._talks:
-            talk = self._talks[number]
-            if not talk.dialogue.turn.done() and number not in self._errors:
+        if number in self._running:
+            running = self._running[number]
+            if not running.dialogue.turn.done() and number not in self._errors:
                 why = "" if raised is None else f": {reason_of(raised)}"
                 message = f"the test did not wait for the answer{why}"
                 self._errors[number] = ModelError(message, kind="cancelled")
-                talk.transcript.cancel()
-            talk.dialogue.say(None)
+                running.transcript.cancel()
+            running.dialogue.say(None)
         if run is not None and run.error is not None and raised is run.error:
             self._errors[number] = run.error
         if raised is not None:
@@ -176,7 +178,7 @@ class PythonCase:
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:
             return self._errors[number]
-        found: Transcript | ModelError = self._wait(self._talks[number].transcript)
+        found: Transcript | ModelError = self._wait(self._running[number].transcript)
         judged = self._runs[number].judged
         if isinstance(found, ModelError) or not judged:
             return found
@@ -190,8 +192,8 @@ class PythonCase:
 
     def close(self) -> None:
         """Cancel what nobody will read."""
-        for talk in self._talks.values():
-            talk.transcript.cancel()
+        for running in self._running.values():
+            running.transcript.cancel()
 
 
 def reason_of(raised: BaseException) -> str:

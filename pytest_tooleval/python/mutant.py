@@ -18,12 +18,12 @@ from ..mutation.results import MutantCall
 from ..mutation.wrong_agents import AgentTurn, Tried, WrongAgent
 from ..record.results import CaseResult
 from ..record.transcript import Judged
-from ..run.asker import Asker, Talk
+from ..run.asker import Asker, RunningDialogue
 from ..text import canonical
 from ..worlds.plain import state_of
 from .case import PythonCase
 from .question import PythonSetting, Question
-from .run import AgentRun, Wait
+from .run import AgentRun, WaitFor
 
 
 class MutantCase(PythonCase):
@@ -32,7 +32,7 @@ class MutantCase(PythonCase):
     `tried` is what came of it, once the test has ended.
     """
 
-    def __init__(self, setting: PythonSetting, asker: Asker, wait: Wait, agent: WrongAgent) -> None:
+    def __init__(self, setting: PythonSetting, asker: Asker, wait: WaitFor, agent: WrongAgent) -> None:
         self.tried: Tried | None = None
         self._turns = agent.turns
         own = dataclasses.replace(
@@ -44,7 +44,7 @@ class MutantCase(PythonCase):
         agent = _agent(self._turns, answered=answers)
         return ModelSpec("scripted", callable="scripted:agent", function=agent, folder=Path())
 
-    def _begin(self, found: Question) -> Talk:
+    def _begin(self, found: Question) -> RunningDialogue:
         if found.case.user is not None:
             raise ConfigError("a model plays the user")
         model = self._spec(found.case.world is not None)
@@ -53,8 +53,8 @@ class MutantCase(PythonCase):
         job = dataclasses.replace(found.job, case=case, model=model, cassette=None, judge=None)
         return super()._begin(found._replace(job=job))
 
-    def _run_of(self, found: Question, talk: Talk) -> AgentRun:
-        return _JudgedRun(found, talk, self._asker, self._wait)
+    def _run_of(self, found: Question, running: RunningDialogue) -> AgentRun:
+        return _JudgedRun(found, running, self._asker, self._wait)
 
     def conclude(self) -> CaseResult:
         result = super().conclude()
@@ -66,7 +66,7 @@ class MutantCase(PythonCase):
         return result
 
     def _state(self) -> str | None:
-        if self._talks[0].dialogue.world is None:
+        if self._running[0].dialogue.world is None:
             return None
         try:
             world = self._runs[0].world

@@ -17,7 +17,7 @@ from ..engine.trial import Job
 from ..engine.users import user_of
 from ..errors import ConfigError
 from ..keys import PublicTexts
-from ..run.place import CasePlace, placed
+from ..run.place import CaseAndBlank, placed
 from ..scoring.registry import Scorer
 from ..settings.settings import Asking
 from ..suite.case import ResolvedCase, TestCase
@@ -101,7 +101,7 @@ class Question(NamedTuple):
     job: Job
     sign: object
     is_shared: bool
-    place: CasePlace
+    place: CaseAndBlank
     has_other_tools: bool
 
     @property
@@ -210,7 +210,7 @@ def _job(case: ResolvedCase, model: ModelSpec, setting: PythonSetting) -> Job:
     )
 
 
-def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CasePlace:
+def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CaseAndBlank:
     return placed(
         test.nodeid,
         case,

@@ -12,7 +12,7 @@ from ..record.made_calls import calls_made
 from ..record.metrics import BUILT_IN
 from ..record.results import Score
 from ..record.transcript import Judged, Measures, Reply, Transcript, measures_of
-from ..run.asker import Asker, Talk
+from ..run.asker import Asker, RunningDialogue
 from ..suite.case import ResolvedCase
 from ..suite.resolved import prompt_messages
 from ..text import shown
@@ -21,7 +21,7 @@ from .question import Question
 
 _T = TypeVar("_T")
 # Waits for a future in the test's thread. Returns its result, or why there is none.
-Wait = Callable[["concurrent.futures.Future[Any]"], Any]
+WaitFor = Callable[["concurrent.futures.Future[Any]"], Any]
 
 
 class RunUsage(NamedTuple):
@@ -49,9 +49,9 @@ class Judgement:
 class AgentRun:
     """What the agent did, up to now. `reply` continues the conversation."""
 
-    def __init__(self, asked: Question, talk: Talk, asker: Asker, wait: Wait) -> None:
+    def __init__(self, asked: Question, running: RunningDialogue, asker: Asker, wait: WaitFor) -> None:
         self._asked = asked
-        self._talk = talk
+        self._running = running
         self._asker = asker
         self._wait = wait
         self.scores: dict[str, Score] = {}
@@ -62,7 +62,7 @@ class AgentRun:
     @property
     def transcript(self) -> Transcript:
         """The conversation so far."""
-        dialogue, done = self._talk.dialogue, self._talk.transcript
+        dialogue, done = self._running.dialogue, self._running.transcript
         if dialogue.is_over and done.done() and not done.cancelled() and not done.exception():
             return done.result()
         return Transcript((*self._case.messages, *dialogue.opening), tuple(dialogue.replies))
@@ -118,7 +118,7 @@ class AgentRun:
     def world(self) -> Any:
         """The object that answered the calls; a tuple if the world has several."""
         __tracebackhide__ = True
-        world = self._talk.dialogue.world
+        world = self._running.dialogue.world
         if world is None:
             raise ConfigError("the run has no world; pass world=")
         replies = self.transcript.replies
@@ -137,18 +137,18 @@ class AgentRun:
         """
         __tracebackhide__ = True
         self._say(text)
-        self._turn(self._wait(self._talk.dialogue.turn))
+        self._turn(self._wait(self._running.dialogue.turn))
 
     async def areply(self, text: str) -> None:
         """Like `reply`, for async tests."""
         __tracebackhide__ = True
         self._say(text)
-        await asyncio.wrap_future(self._talk.dialogue.turn)
+        await asyncio.wrap_future(self._running.dialogue.turn)
         self._turn(None)
 
     def _say(self, text: str) -> None:
         __tracebackhide__ = True
-        dialogue = self._talk.dialogue
+        dialogue = self._running.dialogue
         if dialogue.is_over:
             calls = dialogue.is_over and self.calls
             why = "nothing answered its calls; pass world=" if calls else "it has no usable answer"
@@ -157,7 +157,7 @@ class AgentRun:
 
     def _turn(self, found: object) -> None:
         __tracebackhide__ = True
-        error = found if isinstance(found, ModelError) else error_of(self._talk)
+        error = found if isinstance(found, ModelError) else error_of(self._running)
         if error is not None:
             self._fail(error)
 
@@ -223,10 +223,10 @@ class AgentRun:
         return f"<run: {[*self.calls]!r}, text={shown(self.text, 200)!r}>"
 
 
-def error_of(talk: Talk) -> ModelError | None:
+def error_of(running: RunningDialogue) -> ModelError | None:
     """Why a conversation has no answer, if it is over and has none."""
-    done = talk.transcript
-    if not talk.dialogue.is_over:
+    done = running.transcript
+    if not running.dialogue.is_over:
         return None
     if done.cancelled():
         return ModelError("the run ended before the answer came", kind="cancelled")

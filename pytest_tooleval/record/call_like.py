@@ -73,7 +73,7 @@ _UNPLACED = "piece of a stream that fits nowhere"
 _ORPHAN = "tool result without its call"
 
 
-class _Call(NamedTuple):
+class _LikelyCall(NamedTuple):
     """What may be a call.
 
     It has one of the `names`; if it `is_vague`, then only an offered tool's. `arguments` is None if they
@@ -162,7 +162,7 @@ def _holds_call(item: Mapping[str, Any], offered: KnownTools, known: Sequence[To
     )
 
 
-def _is_known(call: _Call, offered: KnownTools, known: Sequence[ToolCall]) -> bool:
+def _is_known(call: _LikelyCall, offered: KnownTools, known: Sequence[ToolCall]) -> bool:
     names = {offered.known(name) for name in call.names}
     same = (one for one in known if offered.known(one.name) in names)
     return any(call.arguments is None or one.arguments == call.arguments for one in same)
@@ -187,7 +187,7 @@ def _fields(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield dict(part)
 
 
-def _calls_in(value: object) -> Iterator[_Call]:
+def _calls_in(value: object) -> Iterator[_LikelyCall]:
     """Yield what may be calls in a value, at any depth."""
     # Each with whether a key of calls is around it, and whether it was decoded from a text.
     inside: list[tuple[object, bool, bool]] = [(value, False, False)]
@@ -195,7 +195,7 @@ def _calls_in(value: object) -> Iterator[_Call]:
         each, in_calls, decoded = inside.pop()
         if isinstance(each, str):
             if in_calls and each:
-                yield _Call((each,), None, is_vague=True)
+                yield _LikelyCall((each,), None, is_vague=True)
             if not decoded and (found := _json_in(each)) is not None:
                 inside.append((found, in_calls, True))
         elif isinstance(each, list):
@@ -212,7 +212,7 @@ def _calls_in(value: object) -> Iterator[_Call]:
                 inside.append((inner, below, decoded))
 
 
-def _called(value: Mapping[str, Any], in_calls: bool) -> Iterator[_Call]:
+def _called(value: Mapping[str, Any], in_calls: bool) -> Iterator[_LikelyCall]:
     """Yield the call that an object may be."""
     clear, vague = (
         [name for key in _NAMES[strength] if (name := _name_in(value.get(key)))]
@@ -223,9 +223,9 @@ def _called(value: Mapping[str, Any], in_calls: bool) -> Iterator[_Call]:
     by_type = (kind.removeprefix(_PART),) if kind and (kind.startswith(_PART) or not named) else ()
     given = _given(value, is_clear=bool(clear))
     if given is not None and (named or by_type):
-        yield _Call((*named, *by_type), given.arguments, given.is_vague or not named)
+        yield _LikelyCall((*named, *by_type), given.arguments, given.is_vague or not named)
     elif in_calls and named:
-        yield _Call(named, None, is_vague=True)
+        yield _LikelyCall(named, None, is_vague=True)
 
 
 def _name_in(value: object) -> str:

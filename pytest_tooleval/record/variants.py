@@ -23,22 +23,22 @@ class Change(Struct, frozen=True, gc=False):
     new: Annotated[str, doc("How the variant has it; empty: nothing.")]
 
 
-class Arm(Struct, frozen=True, gc=False):
-    """The condition under which a case runs; the unchanged arm has no name.
+class CaseVariant(Struct, frozen=True, gc=False):
+    """The variant under which a case runs; without a `name`, the case is unchanged.
 
-    `against` is the variant that this one is compared with; empty for the unchanged arm. `is_same` is
-    True if the variant left the case as it is, `is_earlier` if it restored an earlier version. `added`
+    `against` is the variant that this one is compared with; empty for the unchanged case. `is_same` is
+    True if the variant left the case as it was, `is_earlier` if it restored an earlier version. `added`
     names the tools offered in addition to the case's own.
     """
 
-    variant: str = ""
+    name: str = ""
     against: str = ""
     is_same: bool = False
     is_earlier: bool = False
     added: frozenset[str] = frozenset()
 
 
-UNCHANGED = Arm()
+UNCHANGED = CaseVariant()
 
 
 def model_label(name: str) -> str:

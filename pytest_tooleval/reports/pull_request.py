@@ -89,7 +89,7 @@ def _fails(document: RowsDocument, row: ModelSummary) -> bool:
     )
 
 
-class Changed(NamedTuple):
+class PullRequestChanges(NamedTuple):
     """A pull request's changes: in suites, by file; recorded answers; or why this is not known.
 
     `loosened` is what makes suites easier to pass, by file.
@@ -108,7 +108,7 @@ class Cause(NamedTuple):
     commands: Sequence[str] = ()
 
 
-_NOTHING = Changed()
+_NOTHING = PullRequestChanges()
 
 
 class ForgePlace(NamedTuple):
@@ -137,7 +137,7 @@ def _quoted(problem: str) -> list[str]:
 def comment_text(
     document: RowsDocument,
     *,
-    changed: Changed = _NOTHING,
+    changed: PullRequestChanges = _NOTHING,
     place: Callable[[str, int], ForgePlace] = _as_it_is,
     cause: Callable[[CaseRow], Cause] = lambda row: Cause(),
     link: str = "",
@@ -184,7 +184,7 @@ def _word_of(gate: Gate) -> str:
     return "**FAILED**" if gate.failed else gate.verdict
 
 
-def _loosened(document: RowsDocument, changed: Changed) -> Iterator[Section]:
+def _loosened(document: RowsDocument, changed: PullRequestChanges) -> Iterator[Section]:
     """What makes it easier to pass than before the pull request."""
     old = document.baseline.old.gates if document.baseline else ()
     gates = loosened_gates(old, document.gates, document.unchanged)
@@ -259,7 +259,7 @@ def _statistics(document: RowsDocument) -> Iterator[Section]:
         yield details("Statistics", Section(table.head, entries))
 
 
-def _changes(changed: Changed) -> Iterator[Section]:
+def _changes(changed: PullRequestChanges) -> Iterator[Section]:
     lines = [*_by_file(changed.suites)]
     if changed.answers:
         lines.append(f"- {counted(changed.answers, 'recorded answer')}")

@@ -20,7 +20,7 @@ from ..engine.models.keys import missing_key
 from ..engine.models.spec import ModelSpec
 from ..engine.replay import recorded
 from ..engine.runner import Runner, TrialAnswer, settled
-from ..engine.trial import Job, Trial
+from ..engine.trial import Job, TrialRequest
 from ..errors import ModelError, ScoringError
 from ..record.run import Spent
 from ..record.transcript import Judged, Transcript
@@ -61,7 +61,7 @@ class Pending:
             self.coming.cancel()
 
 
-class Talk(NamedTuple):
+class RunningDialogue(NamedTuple):
     """A trial whose user is a Python test: what they say, and the conversation once it is over."""
 
     dialogue: Dialogue
@@ -115,11 +115,11 @@ class Asker:
         numbers = range(job.case.trials)
         return self._ask([self._trial(job, number, fresh=fresh, first=first) for number in numbers])
 
-    def converse(self, job: Job, number: int, *, fresh: bool = False) -> Talk:
+    def converse(self, job: Job, number: int, *, fresh: bool = False) -> RunningDialogue:
         """Begin a trial of a job whose user is a Python test."""
         dialogue = Dialogue()
-        trial = Trial(job, job.case.first_trial + number, 0, fresh, dialogue)
-        return Talk(dialogue, self.runner.converse(trial))
+        trial = TrialRequest(job, job.case.first_trial + number, 0, fresh, dialogue)
+        return RunningDialogue(dialogue, self.runner.converse(trial))
 
     def judge(self, job: Job, rubric: str, transcript: Transcript) -> concurrent.futures.Future[Judged]:
         """Ask the job's judge about a whole conversation. Raises ModelError if there is no judge."""
@@ -134,14 +134,14 @@ class Asker:
             return Pending(answers)
         return Pending(coming=self.runner.submit_judging(job, answers))
 
-    def _ask(self, trials: Sequence[Trial]) -> Pending:
+    def _ask(self, trials: Sequence[TrialRequest]) -> Pending:
         """Replay a case's trials if all are recorded, else send them."""
         found = recorded(trials)
         return Pending(coming=self.runner.submit(*trials)) if found is None else Pending(found)
 
-    def _trial(self, job: Job, number: int, *, fresh: bool = False, first: bool = False) -> Trial:
+    def _trial(self, job: Job, number: int, *, fresh: bool = False, first: bool = False) -> TrialRequest:
         self._asked += not first
-        return Trial(job, job.case.first_trial + number, 0 if first else self._asked, fresh)
+        return TrialRequest(job, job.case.first_trial + number, 0 if first else self._asked, fresh)
 
     def answers(self, pending: Pending, tick: Tick) -> list[TrialAnswer]:
         """Wait for the answer to each trial."""

@@ -24,11 +24,11 @@ from ..settings.settings import Settings
 from ..verdicts.run import RunVerdict, foresee
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
-from .book import RunBook
 from .collected import SelectedCase, read_from_worker, selected_in
 from .observers import Observers
 from .part import PartOfRun, joined
 from .process import Process
+from .results import RunResults
 
 if TYPE_CHECKING:
     from ..suite.model import Suite
@@ -53,7 +53,7 @@ class EvalRun:
         # The suites that this process has loaded, by file as in the results.
         self.suites: dict[str, Suite] = {}
         outputs, models = settings.outputs, settings.asking.models
-        self.book = RunBook(
+        self.results = RunResults(
             settings.judging,
             (spec.label for spec in models),
             suites_in(process.root, self.suites),
@@ -108,18 +108,18 @@ class EvalRun:
     def add(self, json: bytes) -> None:
         """Keep a case from the JSON of its result. Reruns overwrite it."""
         case = KeptCase(_ROW.decode(json), json)
-        self.book.add(case)
+        self.results.add(case)
         self.observers.case_done(case)
 
     def judge(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
-        return self.book.judge(self.about(), self.known.misnamed)
+        return self.results.judge(self.about(), self.known.misnamed)
 
     @property
     def is_unjudged(self) -> bool:
         """True if there is something to judge, but the run ended before that."""
         judging = self.settings.judging
-        return bool((judging.gates or judging.baseline) and self.book.cases) and not self.is_complete
+        return bool((judging.gates or judging.baseline) and self.results.cases) and not self.is_complete
 
     def take_over(self, part: Mapping[str, Any]) -> None:
         """Keep what an xdist worker knows of the run."""
@@ -178,9 +178,10 @@ class EvalRun:
             ci=ci_run(),
             selected=self.planned,
             collected=dict(known.case_counts),
-            uncompared=self.book.verdict.uncompared,
+            uncompared=self.results.verdict.uncompared,
             unapplied=known.unapplied,
-            partial=ran_partly(kept.row for kept in self.book.cases.values()) or known.shard is not None,
+            partial=ran_partly(kept.row for kept in self.results.cases.values())
+            or known.shard is not None,
             shard=known.shard and structs.replace(known.shard, unasked=known.unasked),
         )
 
@@ -192,8 +193,8 @@ class EvalRun:
 
     def document(self) -> RowsDocument:
         """The results so far without transcripts and explanations."""
-        return self.book.document(self.about())
+        return self.results.document(self.about())
 
     def whole_document(self) -> Document:
         """The results so far."""
-        return self.book.whole_document(self.about())
+        return self.results.whole_document(self.about())

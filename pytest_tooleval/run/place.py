@@ -15,14 +15,14 @@ from ..text import shorten
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
 
 
-class CasePlace(NamedTuple):
+class CaseAndBlank(NamedTuple):
     """A case on a model, and its result before any trial, which says where it stands."""
 
     case: ResolvedCase
     blank: CaseResult
 
 
-def placed(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CasePlace:
+def placed(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseAndBlank:
     """A case on the model with this label; `in_file` are the fields that its file has."""
     later = (message for turn in case.turns[1:] for message in turn.messages)
     prompts = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
@@ -33,10 +33,10 @@ def placed(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseP
         suite=case.suite,
         case=case.id,
         model=model,
-        variant=case.arm.variant,
-        against=case.arm.against,
-        is_same=case.arm.is_same,
-        is_earlier=case.arm.is_earlier,
+        variant=case.variant.name,
+        against=case.variant.against,
+        is_same=case.variant.is_same,
+        is_earlier=case.variant.is_earlier,
         outcome="skipped",
         thresholds=dict(case.thresholds),
         limits=dict(case.limits),
@@ -51,7 +51,7 @@ def placed(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseP
         pass_rule=case.pass_rule,
         **in_file,
     )
-    return CasePlace(case, blank)
+    return CaseAndBlank(case, blank)
 
 
 class Origin:
@@ -63,7 +63,7 @@ class Origin:
         self.positions = {case.id: number for number, case in enumerate(suite.test_cases)}
         self._tools = ToolsContent(suite)
 
-    def place(self, nodeid: str, case: ResolvedCase, model: str) -> CasePlace:
+    def place(self, nodeid: str, case: ResolvedCase, model: str) -> CaseAndBlank:
         return placed(
             nodeid,
             case,

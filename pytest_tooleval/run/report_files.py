@@ -28,7 +28,7 @@ class ReportFiles(Observer):
             outputs.reports,
             self._trends,
             run.process.root,
-            github=bool(run.book.cases or run.unreadable) and on_github(outputs.github),
+            github=bool(run.results.cases or run.unreadable) and on_github(outputs.github),
             failures=self._annotates,
         )
         if run.written.problems:

@@ -12,11 +12,11 @@ from ..record.results import CaseResult, Score, TrialError, TrialResult
 from ..scoring.registry import Scorer
 from ..scoring.trial import Scored, require_evidence, score_trial
 from ..verdicts.case import Standard, decide
-from .place import CasePlace
+from .place import CaseAndBlank
 
 
 def evaluate(
-    place: CasePlace,
+    place: CaseAndBlank,
     answers: Sequence[TrialAnswer],
     scorers: Sequence[Scorer] = (),
     *,
@@ -59,7 +59,7 @@ def evaluate(
         reason=reason,
         scores=scores,
         called=called,
-        added_called=tuple(name for name in called if name in case.arm.added),
+        added_called=tuple(name for name in called if name in case.variant.added),
         passes=sum(trial.passed for trial in trials),
         scored=sum(trial.error is None for trial in trials),
         trials=trials,

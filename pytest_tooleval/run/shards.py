@@ -22,8 +22,8 @@ from ..text import counted, printable, shown
 from ..verdicts.judging import Judging
 from ..verdicts.run import is_judged_by_gate
 from ..verdicts.summary import ran_partly
-from .book import RunBook
 from .nodeids import split_nodeid
+from .results import RunResults
 
 # Options that belong to each shard, and those that may differ: the places of recorded answers.
 _OF_SHARDS = frozenset({"shard", *(option.name for option in OUTPUTS)})
@@ -180,20 +180,20 @@ def _cut_short(shards: Sequence[ShardRun]) -> Iterator[str]:
 
 def join(
     shards: Sequence[ShardRun], judging: Judging, options: Mapping[str, Any]
-) -> tuple[RunBook, Run]:
+) -> tuple[RunResults, Run]:
     """The whole run with its verdict; `options` are those of the merge, for its record."""
     run = _joined(shards, options)
-    book = RunBook(judging, (asked.model for asked in run.models))
+    results = RunResults(judging, (asked.model for asked in run.models))
     for shard in shards:
         for row, text in zip(shard.rows, shard.cases, strict=True):
             # In a shard, all failures and errors are counted; the gates of the whole run decide now.
             is_counted = row.counted and is_judged_by_gate(judging.gates, row)
             result = structs.replace(_read(_CASE, text, shard.path), counted=is_counted)
-            book.add(KeptCase(structs.replace(row, counted=is_counted), to_json(result)))
-    verdict = book.judge(run, shards[0].about.misnamed)
-    if verdict.failed or any(row.fails_run for row in book.rows):
+            results.add(KeptCase(structs.replace(row, counted=is_counted), to_json(result)))
+    verdict = results.judge(run, shards[0].about.misnamed)
+    if verdict.failed or any(row.fails_run for row in results.rows):
         run = structs.replace(run, exitstatus=1)
-    return book, structs.replace(run, uncompared=verdict.uncompared)
+    return results, structs.replace(run, uncompared=verdict.uncompared)
 
 
 def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:

@@ -12,7 +12,7 @@ from ..engine.trial import Job
 from ..imports.conversation import Conversation
 from ..record.results import CaseResult
 from ..suite.case import ResolvedCase
-from .place import CasePlace, Origin
+from .place import CaseAndBlank, Origin
 from .scored import evaluate
 
 
@@ -31,7 +31,7 @@ class Task:
     runs: int = 0
 
     @property
-    def place(self) -> CasePlace:
+    def place(self) -> CaseAndBlank:
         return self.origin.place(self.nodeid, self.job.case, self.job.model.label)
 
     def result(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:

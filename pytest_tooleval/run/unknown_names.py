@@ -10,7 +10,7 @@ from ..record.metrics import LIMITS
 from ..settings.settings import Settings
 from ..text import near
 from ..verdicts.rules import PASS_RATE
-from .place import CasePlace
+from .place import CaseAndBlank
 
 
 def unknown_metric(settings: Settings, known: Collection[str]) -> str:
@@ -32,7 +32,7 @@ def unknown_metric(settings: Settings, known: Collection[str]) -> str:
     return ""
 
 
-def unknown_scope(settings: Settings, places: Iterable[CasePlace]) -> str:
+def unknown_scope(settings: Settings, places: Iterable[CaseAndBlank]) -> str:
     """The problem with a gate's scope; empty if there is none."""
     rules = [(rule, rule.name) for rule in settings.judging.gates.rules if rule.name is not None]
     rows = [place.blank for place in places] if rules else []

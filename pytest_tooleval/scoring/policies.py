@@ -64,7 +64,7 @@ class _NoValue(Exception):
 
 def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     """Score the policies of a case. The score is None if none applies."""
-    calls = _Calls(case, transcript)
+    calls = _JudgedCalls(case, transcript)
     judged = [(policy, calls.of(policy)) for policy in case.policies]
     found = [
         (policy, made, calls.conditions(policy, made))
@@ -83,7 +83,7 @@ def _applies(case: ResolvedCase, policy: Policy, made: Sequence[MadeCall]) -> bo
     return offers(case, policy.tools) or bool(made) or policy.at_least is not None
 
 
-class _Calls:
+class _JudgedCalls:
     """The calls of a conversation, those in the case's own messages first."""
 
     def __init__(self, case: ResolvedCase, transcript: Transcript) -> None:

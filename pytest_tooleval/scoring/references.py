@@ -25,7 +25,7 @@ from ..text import json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import as_json, differences, look_up, path_text, read_json, read_path, same_value
 from ..worlds.play import Played, PlayedCalls, TooManyFailed, play
-from ..worlds.world import clean
+from ..worlds.world import without_secrets
 from .assessment import SpanCheck, mean, part_of_rows
 from .counted_calls import unanswered
 from .one_call import shown_tool
@@ -139,7 +139,7 @@ class Worlds:
             found = disagreement(call, answer)
             if found is None:
                 continue
-            other = shown(clean(answer), LONGEST_ANSWER)
+            other = shown(without_secrets(answer), LONGEST_ANSWER)
             line = f"{place}{shown_answer(call)}, but the world answers {other}"
             if found and self._case.answers != "recorded":
                 hint = '; if the transcript is right, set "answers": "recorded" in the case'
@@ -291,7 +291,9 @@ def failing_calls(case: ResolvedCase) -> list[str]:
             (answers,) = reference(case, [made]).answers
             for call, answer in zip(made.calls, answers, strict=True):
                 if reports_error(answer):
-                    found.append(f"{shown_tool(call)} answers {shown(clean(answer), LONGEST_ANSWER)}")
+                    found.append(
+                        f"{shown_tool(call)} answers {shown(without_secrets(answer), LONGEST_ANSWER)}"
+                    )
     return found
 
 
@@ -344,7 +346,7 @@ def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) ->
     turn = min(span.end, len(reference.states)) - 1
     why = "differs from the state after the expected calls"
     rows = [
-        Check(clean(path_text(path)), _shown(wanted), _shown(got), 0.0, why)
+        Check(without_secrets(path_text(path)), _shown(wanted), _shown(got), 0.0, why)
         for path, wanted, got in islice(
             differences(reference.states[turn], state, exact=case.exact_state), _SHOWN
         )
@@ -389,7 +391,7 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
         got = as_json(got, wanted)
         right, why = reason(wanted, without_key_values(got), MODES[case.param_scoring])
         if not right:  # the reason may quote the value
-            _, why = reason(wanted, clean(got), MODES[case.param_scoring])
+            _, why = reason(wanted, without_secrets(got), MODES[case.param_scoring])
     return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)
 
 
@@ -402,7 +404,9 @@ def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
             break
         found, last = path_text(whole), as_json(value)
     if isinstance(last, dict):
-        names = ", ".join(json_text(name, 40) for name in clean(list(last)[:_SHOWN])) or "nothing"
+        names = (
+            ", ".join(json_text(name, 40) for name in without_secrets(list(last)[:_SHOWN])) or "nothing"
+        )
         return shorten(f"does not exist; {found} has {names}", 200)
     return f"does not exist; {found} is {shorten(_shown(last), 60)}"
 
@@ -410,4 +414,4 @@ def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return ABSENT if value is NOTHING else json_text(clean(value))
+    return ABSENT if value is NOTHING else json_text(without_secrets(value))

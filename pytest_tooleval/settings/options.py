@@ -11,7 +11,7 @@ from ..errors import ConfigError
 from ..text import near, read_number, read_share
 from ..tiers import Tier, in_tiers
 
-Read = Callable[[str], Any]
+ReadText = Callable[[str], Any]
 
 
 class Option(NamedTuple):
@@ -28,7 +28,7 @@ class Option(NamedTuple):
     name: str
     help: str
     metavar: str = ""
-    read: Read = str
+    read: ReadText = str
     many: bool = False
     choices: tuple[str, ...] = ()
     meanings: Mapping[str, str] = {}
@@ -73,7 +73,7 @@ class Option(NamedTuple):
 
 def number(
     expected: str, fits: Callable[[float], bool], reads: Callable[[str], float] = read_number
-) -> Read:
+) -> ReadText:
     """Return a reader for numbers that pass `fits`."""
 
     def read(text: str) -> float:
@@ -85,7 +85,7 @@ def number(
     return read
 
 
-def filled(expected: str) -> Read:
+def filled(expected: str) -> ReadText:
     """Return a reader for texts that must not be empty, as CI variables may be."""
 
     def read(text: str) -> str:
@@ -96,7 +96,7 @@ def filled(expected: str) -> Read:
     return read
 
 
-def _gate(*, over: bool) -> Read:
+def _gate(*, over: bool) -> ReadText:
     def read(text: str) -> Any:
         from ..verdicts.rules import read_rule
 

@@ -11,12 +11,12 @@ from .answers import fault, inject, inject_control, secret
 from .distractors import distractors
 from .revisions import against, undo
 from .tools import bare, shuffle
-from .variant import Change, Condition, Register
+from .variant import ChangeCase, Condition, Register
 
 AGAIN = "again"
 
 
-def _plain(change: Change) -> Change:
+def _plain(change: ChangeCase) -> ChangeCase:
     """A change that takes no argument."""
 
     def plain(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:

@@ -13,8 +13,7 @@ from msgspec import structs
 
 from ..errors import ConfigError
 from ..record.transcript import text_of
-from ..record.variants import Arm
-from ..record.variants import Change as Changed
+from ..record.variants import CaseVariant, Change
 from ..suite.altered import FAULTS
 from ..suite.case import ResolvedCase
 from ..suite.model import Suite
@@ -46,7 +45,7 @@ class Condition(NamedTuple):
 
 # Returns the case under the condition, or None if it does not apply. Raises ConfigError for a bad
 # argument.
-Change = Callable[[ResolvedCase, Condition], ResolvedCase | None]
+ChangeCase = Callable[[ResolvedCase, Condition], ResolvedCase | None]
 # Adds a variant, as `Variants.register` does.
 Register = Callable[..., None]
 
@@ -61,7 +60,7 @@ class Variant(NamedTuple):
     label: str
     name: str
     argument: str
-    change: Change
+    change: ChangeCase
     against: str = ""
     is_earlier: bool = False
 
@@ -78,24 +77,29 @@ class Variant(NamedTuple):
         is_same = changed is case or changed == case
         # Renamed tools are not added tools.
         is_renamed = len(added) == len(names) == len(changed.tools)
-        arm = Arm(
+        variant = CaseVariant(
             self.label,
             self.against,
             is_same,
             self.is_earlier,
             frozenset() if is_renamed or self.is_earlier else added,
         )
-        return structs.replace(changed, arm=arm)
+        return structs.replace(changed, variant=variant)
 
 
 class Variants:
     """The known variants."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Change, Change | None, bool]] = {}
+        self._known: dict[str, tuple[ChangeCase, ChangeCase | None, bool]] = {}
 
     def register(
-        self, name: str, change: Change, *, control: Change | None = None, is_earlier: bool = False
+        self,
+        name: str,
+        change: ChangeCase,
+        *,
+        control: ChangeCase | None = None,
+        is_earlier: bool = False,
     ) -> None:
         """Add a variant, compared with the cases under its `control`, else with the unchanged ones.
 
@@ -139,52 +143,52 @@ class Variants:
 _MOST = 20
 
 
-def changes_of(old: ResolvedCase, new: ResolvedCase) -> tuple[Changed, ...]:
+def changes_of(old: ResolvedCase, new: ResolvedCase) -> tuple[Change, ...]:
     """Return the changed messages and tools: at most 20, then the number of the rest."""
     found = list(_changes(old, new))
     if len(found) <= _MOST:
         return tuple(found)
-    return (*found[:_MOST], Changed(f"{len(found) - _MOST} more changes", "", ""))
+    return (*found[:_MOST], Change(f"{len(found) - _MOST} more changes", "", ""))
 
 
-def _changes(old: ResolvedCase, new: ResolvedCase) -> Iterator[Changed]:
+def _changes(old: ResolvedCase, new: ResolvedCase) -> Iterator[Change]:
     if (altered := new.altered) is not None and altered != old.altered:
         which = "first answer" if altered.is_fault else "every answer"
         tools = f"tool {altered.tool}" if altered.tool else "each tool"
-        yield Changed(f"{which} of {tools}", "", altered.note or FAULTS[altered.kind])
+        yield Change(f"{which} of {tools}", "", altered.note or FAULTS[altered.kind])
     if old.messages != new.messages:
         for before, now in zip(old.messages, new.messages, strict=False):
             if before != now:
-                yield Changed(f"message of the {now.get('role')}", text_of(before), text_of(now))
+                yield Change(f"message of the {now.get('role')}", text_of(before), text_of(now))
     before_tools = {tool.name: tool for tool in old.tools}
     now_tools = {tool.name: tool for tool in new.tools}
     if len(before_tools) == len(now_tools) and before_tools.keys().isdisjoint(now_tools):
         for each, tool in zip(old.tools, new.tools, strict=True):
-            yield Changed("tool", each.name, tool.name)
+            yield Change("tool", each.name, tool.name)
         return
     for name, tool in now_tools.items():
         was = before_tools.get(name)
         if was is None:
-            yield Changed("tool", "", name)
+            yield Change("tool", "", name)
         elif was is not tool and was.wire != tool.wire:
             yield from _changes_of_tool(was, tool)
     for name in before_tools:
         if name not in now_tools:
-            yield Changed("tool", name, "")
+            yield Change("tool", name, "")
     if list(before_tools) != list(now_tools) and before_tools.keys() == now_tools.keys():
-        yield Changed("order of tools", ", ".join(before_tools), ", ".join(now_tools))
+        yield Change("order of tools", ", ".join(before_tools), ", ".join(now_tools))
     for name, text in old.namespaces.items():
         if new.namespaces.get(name) != text:
-            yield Changed(f"description of namespace {name}", text, new.namespaces.get(name, ""))
+            yield Change(f"description of namespace {name}", text, new.namespaces.get(name, ""))
     if old.tool_choice != new.tool_choice:
-        yield Changed("tool_choice", str(old.tool_choice), str(new.tool_choice))
+        yield Change("tool_choice", str(old.tool_choice), str(new.tool_choice))
 
 
-def _changes_of_tool(was: Tool, tool: Tool) -> Iterator[Changed]:
+def _changes_of_tool(was: Tool, tool: Tool) -> Iterator[Change]:
     old, new = (each.definition_wire for each in (was, tool))
     for field in dict.fromkeys([*old, *new]):
         if old.get(field) != new.get(field):
-            yield Changed(f"{field} of {tool.name}", _text(old.get(field)), _text(new.get(field)))
+            yield Change(f"{field} of {tool.name}", _text(old.get(field)), _text(new.get(field)))
 
 
 def _text(value: Any) -> str:

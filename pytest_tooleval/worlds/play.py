@@ -68,12 +68,12 @@ def free_worker() -> Worker:
         return Worker()
 
 
-def leave(worker: Worker, last: concurrent.futures.Future[Any]) -> None:
+def give_back(worker: Worker, last: concurrent.futures.Future[Any]) -> None:
     """Give a worker back once its last job is done, which may never be."""
     last.add_done_callback(lambda _: _idle.append(worker))
 
 
-_Place = tuple[int, int]  # the turn and the call, from 0
+_CallIndex = tuple[int, int]  # the turn and the call, from 0
 
 
 class PlayedCalls(NamedTuple):
@@ -94,7 +94,7 @@ class Played(NamedTuple):
 
     answers: list[list[str]]
     states: list[State]
-    left_out: Collection[_Place] = ()
+    left_out: Collection[_CallIndex] = ()
 
 
 class TooManyFailed(WorldError):
@@ -106,7 +106,7 @@ def play(spec: WorldSpec, turns: Sequence[PlayedCalls]) -> Played:
     if not any(turn.calls for turn in turns):
         begins = spec.memory.once(("begins", *spec.key), lambda: look(spec, World.state))
         return Played([[] for _ in turns], [begins] * len(turns))
-    left_out: set[_Place] = set()
+    left_out: set[_CallIndex] = set()
     # A world cannot undo a call, but a fresh one repeats all others.
     for _ in range(_MOST_LEFT_OUT + 1):
         world = World(spec)
@@ -120,7 +120,7 @@ def play(spec: WorldSpec, turns: Sequence[PlayedCalls]) -> Played:
     )
 
 
-def _retries(turns: Sequence[PlayedCalls], place: _Place) -> set[_Place]:
+def _retries(turns: Sequence[PlayedCalls], place: _CallIndex) -> set[_CallIndex]:
     """Return the places of a failed call and of later failed calls with the same arguments."""
     first = turns[place[0]].calls[place[1]]
     return {
@@ -132,7 +132,9 @@ def _retries(turns: Sequence[PlayedCalls], place: _Place) -> set[_Place]:
     }
 
 
-def _play(world: World, turns: Sequence[PlayedCalls], left_out: Collection[_Place]) -> Played | _Place:
+def _play(
+    world: World, turns: Sequence[PlayedCalls], left_out: Collection[_CallIndex]
+) -> Played | _CallIndex:
     """Play all calls but those left out, or return the place of the next one to leave out."""
     played = Played([], [], left_out)
     try:
@@ -178,7 +180,7 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
     except WorldError as error:
         raise WorldError(world.with_printed(error)) from None
     finally:
-        leave(worker, future)
+        give_back(worker, future)
 
 
 def look(spec: WorldSpec, function: Callable[[World], _T]) -> _T:

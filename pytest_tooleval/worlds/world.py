@@ -302,7 +302,9 @@ class World:
         known = {} if self._spec.factory else self._spec.memory.answered
         if known.setdefault(self._past.digest(), hash(content)) != hash(content):
             before = "something else after the same calls in another world"
-            raise WorldError(f"{self.doing} answered {shown(clean(content))}, and {before}; {_KEEP}")
+            raise WorldError(
+                f"{self.doing} answered {shown(without_secrets(content))}, and {before}; {_KEEP}"
+            )
         return without_key_values(content)
 
     def _parsed(self, own: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -320,12 +322,12 @@ class World:
     @property
     def printed(self) -> str:
         """The output of its code so far, shortened."""
-        return shorten(clean(self._output.getvalue()), MAX_PRINTED)
+        return shorten(without_secrets(self._output.getvalue()), MAX_PRINTED)
 
     def with_printed(self, error: WorldError) -> str:
         """Return an error's text with the end of the code's output, which is shown nowhere else."""
-        text = clean(str(error))
-        printed = clean(self._output.getvalue()).strip()[-_MAX_PRINTED_LAST:]
+        text = without_secrets(str(error))
+        printed = without_secrets(self._output.getvalue()).strip()[-_MAX_PRINTED_LAST:]
         return f"{text} (it printed: {printable(printed)})" if printed else text
 
     def close(self) -> None:
@@ -338,7 +340,7 @@ def _folder_of(module: ModuleType) -> Path | None:
     return Path(file).parent if file else None
 
 
-def clean(value: _T) -> _T:
+def without_secrets(value: _T) -> _T:
     """Remove the environment's secrets from a world's text or JSON, so that it can be shown.
 
     Call it before cutting a text, as half a secret would not be recognised.
@@ -394,7 +396,7 @@ def _is_method(each: object) -> bool:
 
 def named(error: BaseException) -> str:
     """Return an error as `ValueError: no such order`, without addresses, which vary."""
-    return clean(without_addresses(error_text(error)))
+    return without_secrets(without_addresses(error_text(error)))
 
 
 def _make(spec: WorldSpec, factory: Callable[..., Any]) -> tuple[object, ...]:

@@ -263,7 +263,7 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     """Ask and score all cases without pytest; prints the rate once everything is loaded."""
     from pytest_tooleval.engine.models.spec import ModelSpec
     from pytest_tooleval.engine.runner import Runner
-    from pytest_tooleval.engine.trial import Job, Trial
+    from pytest_tooleval.engine.trial import Job, TrialRequest
     from pytest_tooleval.scoring.trial import score_transcript
     from pytest_tooleval.suite.load import load_suite
     from pytest_tooleval.suite.overrides import Overrides
@@ -277,9 +277,9 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     def answer(future: Any) -> Any:
         return future.result()[0]
 
-    score_transcript(resolved[0], answer(runner.submit(Trial(Job(resolved[0], spec)))))
+    score_transcript(resolved[0], answer(runner.submit(TrialRequest(Job(resolved[0], spec)))))
     begin, cpu = time.perf_counter(), time.process_time()
-    futures = [runner.submit(Trial(Job(case, spec), 0, i)) for i, case in enumerate(resolved)]
+    futures = [runner.submit(TrialRequest(Job(case, spec), 0, i)) for i, case in enumerate(resolved)]
     results = [score_transcript(c, answer(f)) for c, f in zip(resolved, futures, strict=True)]
     wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
     runner.close()

@@ -15,7 +15,7 @@ from nightly import ALL
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Transcript
@@ -291,7 +291,7 @@ class Contract:
         data = {"name": "contract", "tools": TOOLS, "system_prompt": SYSTEM, "test_cases": [case]}
         suite = Suite.model_validate(data)
         resolved = resolve(suite, suite.test_cases[0])
-        (answer,) = self._runner.submit(Trial(Job(resolved, spec))).result(60)
+        (answer,) = self._runner.submit(TrialRequest(Job(resolved, spec))).result(60)
         if isinstance(answer, ModelError):
             raise answer
         return score_transcript(resolved, answer)

@@ -13,7 +13,7 @@ from ...record.run import Role
 from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette
 from ..exchange.chat import RESPONSE_FORMAT, ChatRequest
-from ..exchange.reply import Read
+from ..exchange.reply import OnReply
 from ..models.spec import LEXICAL, SAMPLING, ModelSpec
 
 
@@ -35,7 +35,7 @@ class Context:
     set_by: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
     role: Role | None = None
-    read: Read | None = None
+    read: OnReply | None = None
     public: PublicTexts | None = None
     claim: str = ""
 

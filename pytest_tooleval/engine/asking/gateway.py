@@ -23,7 +23,7 @@ from ..cassettes.questions import key_of, question
 from ..clients.choice import ChatClient, make_client
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..exchange.errors import ParameterRefused
-from ..exchange.reply import Read, Replies, read_run
+from ..exchange.reply import OnReply, Replies, read_run
 from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import AdaptiveSlots, Pace, Slots
 from ..limits.spending import Spending, price
@@ -252,7 +252,11 @@ class AskedModels:
         self._context = context
 
     async def ask(
-        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+        self,
+        spec: ModelSpec,
+        request: ChatRequest,
+        role: Role | None = None,
+        read: OnReply | None = None,
     ) -> Replies:
         context = self._context
         if role is not None:

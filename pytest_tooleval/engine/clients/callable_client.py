@@ -20,9 +20,9 @@ from ..exchange.chat import RESPONSE_FORMAT, ChatAnswer, ChatRequest
 from ..exchange.tool_answers import AnswersTools
 from ..models.keys import key_from
 from ..models.spec import ModelSpec
+from .agent_calls import AgentCalls
 from .agents_loop import BLOCKS, Agent, LoopClock, TimeShare, abandon_if_blocked, agents_clock
 from .callable_results import callable_error, read_giving_up, read_result
-from .own_loop import OwnLoop
 
 
 class CallableClient:
@@ -157,12 +157,12 @@ class CallableClient:
 
 def _doors(
     function: Callable[..., Any], toolbox: AnswersTools | None
-) -> tuple[OwnLoop | None, dict[str, Any]]:
+) -> tuple[AgentCalls | None, dict[str, Any]]:
     """The loop of a function that runs its own, and the arguments with which it can call tools."""
     if toolbox is None:
         return None, {}
     doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
-    own = OwnLoop(toolbox) if doors else None
+    own = AgentCalls(toolbox) if doors else None
     facts = {
         "approvals": dict(toolbox.approvals),
         "most_calls": toolbox.most_calls,
@@ -172,7 +172,7 @@ def _doors(
     return own, {door: getattr(own, door) for door in doors} | known
 
 
-async def _served(call: asyncio.Future[Any], own: OwnLoop | None, left: Callable[[], float]) -> None:
+async def _served(call: asyncio.Future[Any], own: AgentCalls | None, left: Callable[[], float]) -> None:
     """Wait until a call ends or has no time left, and answer its tool calls."""
     if own is not None:
         await own.serve(call, left)

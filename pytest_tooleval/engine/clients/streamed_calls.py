@@ -85,7 +85,7 @@ def text_of_arguments(given: object) -> str:
 
 
 @dataclass
-class _Call:
+class _StreamedCall:
     id: object = None
     name: str = ""
     kind: str = "function"
@@ -142,8 +142,8 @@ class StreamedCalls:
     """The calls of an answer so far."""
 
     def __init__(self) -> None:
-        self._calls: list[_Call] = []
-        self._at: dict[int, _Call] = {}
+        self._calls: list[_StreamedCall] = []
+        self._at: dict[int, _StreamedCall] = {}
         self.unplaced: list[object] = []
 
     def add(self, parts: object) -> None:
@@ -165,7 +165,7 @@ class StreamedCalls:
         self.unplaced += [call.joined() for call in self._calls if not call.name]
         return [call.joined() for call in self._calls if call.name]
 
-    def _call_of(self, piece: _Piece) -> _Call | None:
+    def _call_of(self, piece: _Piece) -> _StreamedCall | None:
         """The call that a piece belongs to, perhaps a new one; None if that is not clear."""
         last = self._calls[-1] if self._calls else None
         same_id = next((call for call in self._calls if piece.id and call.id == piece.id), None)
@@ -192,7 +192,7 @@ class StreamedCalls:
             return self._new(piece)
         return None if at.arguments.text else at  # a piece of the name
 
-    def _repeated(self, piece: _Piece, at: _Call) -> _Call | None:
+    def _repeated(self, piece: _Piece, at: _StreamedCall) -> _StreamedCall | None:
         """The call of a piece that has the name of a whole call, and other arguments."""
         found, held = _object_in(piece.arguments), _object_in(at.arguments.text)
         if found == held:
@@ -200,7 +200,9 @@ class StreamedCalls:
         is_cumulative = not held or (found is not None and _extends(held, found))
         return at if is_cumulative else None if piece.id else self._new(piece)
 
-    def _without_place(self, piece: _Piece, same_id: _Call | None, last: _Call | None) -> _Call | None:
+    def _without_place(
+        self, piece: _Piece, same_id: _StreamedCall | None, last: _StreamedCall | None
+    ) -> _StreamedCall | None:
         """The call of a piece at an index where none began."""
         if same_id is not None:
             if not piece.name or (piece.name == same_id.name and not same_id.arguments.is_complete):
@@ -213,14 +215,14 @@ class StreamedCalls:
             return self._new(piece)
         return None if last.arguments.is_complete else last
 
-    def _new(self, piece: _Piece) -> _Call:
-        call = _Call(id=piece.id, kind=piece.kind)
+    def _new(self, piece: _Piece) -> _StreamedCall:
+        call = _StreamedCall(id=piece.id, kind=piece.kind)
         self._calls.append(call)
         self._at[piece.index] = call
         return call
 
 
-def _added(call: _Call, piece: _Piece) -> bool:
+def _added(call: _StreamedCall, piece: _Piece) -> bool:
     """Add a piece to its call. False if its arguments are those of another call."""
     call.id = call.id or piece.id
     if piece.name and piece.name != call.name:

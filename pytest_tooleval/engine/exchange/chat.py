@@ -24,7 +24,7 @@ CONTAINER = "container"
 COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
 
 
-class Reads(NamedTuple):
+class ReadingOptions(NamedTuple):
     """How to read the calls of an answer.
 
     `exact_names`: a decorated name is another tool's. `text_calls`: calls may be written as text.
@@ -53,7 +53,7 @@ class ChatRequest(Struct, frozen=True):
     sampling: Mapping[str, Any] = {}
     trial: int = 0
     toolbox: AnswersTools | None = None
-    reads: Reads = Reads()
+    reads: ReadingOptions = ReadingOptions()
 
 
 def sent_parameters(request: ChatRequest) -> dict[str, object]:

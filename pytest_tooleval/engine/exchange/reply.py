@@ -18,7 +18,7 @@ from .tools import choice_text, known_tools
 T = TypeVar("T")
 _TITLES = {"judge": "the judge", "user": "the user, played by"}
 # Reads a reply of a judge or a simulated user. Raises ModelError if it is unusable.
-Read = Callable[[Reply], object]
+OnReply = Callable[[Reply], object]
 
 
 class Replies(Struct, frozen=True):
@@ -74,7 +74,11 @@ class Models(Protocol):
     """Queries a trial's models, or finds their recorded answers."""
 
     async def ask(
-        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+        self,
+        spec: ModelSpec,
+        request: ChatRequest,
+        role: Role | None = None,
+        read: OnReply | None = None,
     ) -> Replies:
         """A model's reply; for an agent, possibly all its replies. Raises ModelError.
 

@@ -38,13 +38,13 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
             spec = specs[name] = spec_from_table(name, tables)
             # A server that we query directly may give its models any names.
             asks = spec.model and spec.model != LEXICAL and spec.api != "openai"
-            if asks and (reason := unserved(spec.model)):
+            if asks and (reason := why_no_provider(spec.model)):
                 raise tables.error(name, f"model: {reason}", "model")
         elif name == LEXICAL:
             specs[name] = ModelSpec(label=name, model=name)
         elif full := newest_of(name, known_models()):
             specs[name] = ModelSpec(label=name, model=full)
-        elif reason := unserved(name):
+        elif reason := why_no_provider(name):
             raise _unknown(name, reason, tables)
         else:
             specs[name] = ModelSpec(label=name, model=name)
@@ -95,7 +95,7 @@ def _as_table(name: str, folder: Path) -> tuple[str, str]:
     return name, 'model = "PROVIDER/NAME"'
 
 
-def unserved(name: str) -> str | None:
+def why_no_provider(name: str) -> str | None:
     """Why no provider is known for this name; None if one is.
 
     Reads the table of known models and litellm's data files first. Imports litellm, which takes seconds,

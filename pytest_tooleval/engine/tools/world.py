@@ -11,7 +11,7 @@ from ...errors import ModelError, WorldError
 from ...keys import PublicTexts
 from ...record.calls import ToolCall
 from ...record.transcript import Message
-from ...worlds.play import Worker, free_worker, leave, time_limit, too_slow
+from ...worlds.play import Worker, free_worker, give_back, time_limit, too_slow
 from ...worlds.world import World, WorldSpec
 from ..exchange.tool_answers import ToolAnswer
 from .source import ToolSource
@@ -93,5 +93,5 @@ class WorldTools(ToolSource):
     def close(self) -> None:
         self._closed = True
         if self._worker is not None:
-            leave(self._worker, self._worker.submit(self._world.close))
+            give_back(self._worker, self._worker.submit(self._world.close))
             self._worker = None

@@ -182,8 +182,8 @@ def allowed_values(values: list[Any], schema: Any) -> list[Any]:
 
 
 # Each call is a function and its parameters, each with its allowed values.
-_Call = Annotated[dict[str, dict[str, list[Any]]], Meta(min_length=1, max_length=1)]
-_GroundTruth = Annotated[list[_Call], Meta(min_length=1)]
+_TrueCall = Annotated[dict[str, dict[str, list[Any]]], Meta(min_length=1, max_length=1)]
+_GroundTruth = Annotated[list[_TrueCall], Meta(min_length=1)]
 _ANY_TYPE: set[Any] = {str, bool, int, float, list, dict, type(None)}
 _SIMPLE_TYPES: dict[Any, tuple[type, ...]] = {
     "integer": (int,),

@@ -21,7 +21,7 @@ from ...suite.resolved import resolve
 from ...text import json_text, shown
 from ...worlds.plain import differences, path_text
 from ...worlds.play import PlayedCalls, play
-from ...worlds.world import clean
+from ...worlds.world import without_secrets
 from ..references import expected_calls, match_of, reference, state_row
 from .silent_agent import require_evidence, require_state
 from .watched_calls import watched
@@ -70,7 +70,7 @@ def require_answers(case: ResolvedCase) -> None:
     A model that makes them is answered with an error then, and would pass.
     """
     if case.world is not None:
-        key = ("answers", case.id, case.arm)
+        key = ("answers", case.id, case.variant)
         if problem := case.world.memory.once(key, lambda: _unanswered(case)):
             raise CannotCompare(problem, "world")
 
@@ -145,8 +145,10 @@ def _play(
                     yield Finding(call_at(loc, part, index), f"{answered}; {_FIX}")
         found = next(differences(first.states[number], second[number].state), None)
         if found is not None:
-            one, other = (json_text(clean(value)) for value in found[1:])
-            yield Finding(loc, f"{clean(path_text(found[0]))} is {one}, but {other} in a second run")
+            one, other = (json_text(without_secrets(value)) for value in found[1:])
+            yield Finding(
+                loc, f"{without_secrets(path_text(found[0]))} is {one}, but {other} in a second run"
+            )
     if not fails:
         # After a turn that may make other calls, or not all of these, the state is anybody's guess.
         known = list(takewhile(partial(_says_every_call, case), named))

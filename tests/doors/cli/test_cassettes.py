@@ -15,7 +15,7 @@ from pytest_tooleval.engine.exchange.chat import ChatAnswer
 from pytest_tooleval.engine.models.names import resolve_models
 from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.engine.replay import first_missing
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.resolved import resolve
 
@@ -42,7 +42,9 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     suite = load_suite(suite_file)
     [spec] = resolve_models(["served"], read_tables(tmp_path))
     cassette = Cassette(tmp_path / "tapes" / "s.jsonl")
-    asked = first_missing(Trial(Job(resolve(suite, suite.test_cases[0]), spec, cassette=cassette)))
+    asked = first_missing(
+        TrialRequest(Job(resolve(suite, suite.test_cases[0]), spec, cassette=cassette))
+    )
     assert asked is not None
     answer = ChatAnswer({"role": "assistant", "content": "No."}, "stop")
     cassette.add(key_of(asked), asked, answer)

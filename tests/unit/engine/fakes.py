@@ -15,12 +15,12 @@ from pytest_tooleval.engine.asking import gateway
 from pytest_tooleval.engine.asking.context import Context
 from pytest_tooleval.engine.asking.gateway import ModelGateway, Shared
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.exchange.reply import Read, Replies
+from pytest_tooleval.engine.exchange.reply import OnReply, Replies
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.trial import Job, Trial, run_trial
+from pytest_tooleval.engine.trial import Job, TrialRequest, run_trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Role
 from pytest_tooleval.record.transcript import Reply, Transcript
@@ -101,7 +101,11 @@ class FakeModels:
         self.answer = answer
 
     async def ask(
-        self, spec: ModelSpec, request: ChatRequest, role: Role | None = None, read: Read | None = None
+        self,
+        spec: ModelSpec,
+        request: ChatRequest,
+        role: Role | None = None,
+        read: OnReply | None = None,
     ) -> Replies:
         found = await self.answer(role or "", request)
         return found if isinstance(found, Replies) else Replies((found,))
@@ -122,7 +126,7 @@ async def held(
     trial: int = 0,
 ) -> Transcript:
     """The transcript of a trial in which this function answers."""
-    return await run_trial(Trial(Job(case, ModelSpec("m"), user=user), trial), FakeModels(answer))
+    return await run_trial(TrialRequest(Job(case, ModelSpec("m"), user=user), trial), FakeModels(answer))
 
 
 class Gateway(ModelGateway):

@@ -11,7 +11,7 @@ from mock_server import MockServer
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
 
 from .fakes import case_of
@@ -34,10 +34,12 @@ def answers_under(faults: Mapping[str, int], count: int, api: str) -> Outcome:
         # A hang costs the whole time-out, which no other answer may reach, however busy the machine.
         runner = Runner(20, 20.0, RetryPolicy(base=0.02, attempts=10, timeout_attempts=10))
         spec = ModelSpec("m", model="openai/mock", api=api, api_base=server.base_url)
-        warm = runner.submit(Trial(Job(case_of(prompt="How is it in Warmville?"), spec)))
+        warm = runner.submit(TrialRequest(Job(case_of(prompt="How is it in Warmville?"), spec)))
         concurrent.futures.wait([warm], 60)
         cases = [case_of(prompt=f"How is it in Town{n}?") for n in range(count)]
-        futures = [runner.submit(Trial(Job(case, spec), priority=n)) for n, case in enumerate(cases)]
+        futures = [
+            runner.submit(TrialRequest(Job(case, spec), priority=n)) for n, case in enumerate(cases)
+        ]
         errors, answered, choices = [], 0, set()
         for n, future in enumerate(futures):
             (answer,) = future.result(60)

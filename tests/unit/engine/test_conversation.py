@@ -18,7 +18,7 @@ from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.replay import first_missing
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript, measures_of
 from pytest_tooleval.scoring.trial import score_transcript
@@ -387,10 +387,12 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     for request, reply in zip(model.requests, replies, strict=True):
         sent = question(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))
         cassette.add(key_of(sent), sent, ChatAnswer(reply))
-    assert await asyncio.to_thread(first_missing, Trial(Job(case, spec, cassette=cassette))) is None
+    assert (
+        await asyncio.to_thread(first_missing, TrialRequest(Job(case, spec, cassette=cassette))) is None
+    )
     assert case.world is not None
     changed = structs.replace(case, world=replace(case.world, args={"refunded": 6}))
-    missing = await asyncio.to_thread(first_missing, Trial(Job(changed, spec, cassette=cassette)))
+    missing = await asyncio.to_thread(first_missing, TrialRequest(Job(changed, spec, cassette=cassette)))
     assert missing is not None
     why = cassette.why_missing(missing, always=True)
     assert 'message 7, content: "{\\"refunded\\": 6.0}" → "{\\"refunded\\": 7.0}"' in why

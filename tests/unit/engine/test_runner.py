@@ -22,7 +22,7 @@ from pytest_tooleval.engine.exchange.receiving import receiving_tasks
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.run import Spent
@@ -48,7 +48,7 @@ def engine_threads() -> list[threading.Thread]:
 def test_every_trial_is_answered_and_no_more_than_the_limit_run_at_a_time(client: FakeClient) -> None:
     client.latency, client.together = 0.001, 7
     runner = Runner(concurrency=7)
-    futures = [runner.submit(Trial(Job(CASE, SPEC), number=n, priority=n)) for n in range(60)]
+    futures = [runner.submit(TrialRequest(Job(CASE, SPEC), number=n, priority=n)) for n in range(60)]
     transcripts = list(map(only, futures))
     runner.close()
     assert all(
@@ -70,7 +70,7 @@ def test_early_cases_finish_before_late_ones_begin(monkeypatch: pytest.MonkeyPat
     use_clients(monkeypatch, {"m": FakeClient(answer, 0.001)})
     chain = case_of(tool("book"), tool("search"), expected_tool="book", multi_turn=True)
     runner = Runner(concurrency=1)
-    futures = [runner.submit(Trial(Job(chain, SPEC), number=n, priority=n)) for n in range(4)]
+    futures = [runner.submit(TrialRequest(Job(chain, SPEC), number=n, priority=n)) for n in range(4)]
     concurrent.futures.wait(futures, 60)
     runner.close()
     # Between two replies of a case others may slip in, but never all of them.
@@ -81,19 +81,19 @@ def test_an_error_is_the_futures_exception(client: FakeClient) -> None:
     client.answer = lambda _: ModelError("refused", kind="bad_request")
     runner = Runner(policy=QUICK)
     with pytest.raises(ModelError, match="refused"):
-        only(runner.submit(Trial(Job(CASE, SPEC))))
+        only(runner.submit(TrialRequest(Job(CASE, SPEC))))
     runner.close()
 
 
 def test_a_cancelled_trial_stops_asking_and_gives_its_slot_back(client: FakeClient) -> None:
     client.latency = 120.0
     runner = Runner(concurrency=1)
-    first = runner.submit(Trial(Job(CASE, SPEC)))
+    first = runner.submit(TrialRequest(Job(CASE, SPEC)))
     while not client.in_flight:
         time.sleep(0.01)
     first.cancel()
     client.latency = 0.0
-    assert only(runner.submit(Trial(Job(CASE, SPEC)))).calls
+    assert only(runner.submit(TrialRequest(Job(CASE, SPEC)))).calls
     assert client.in_flight == 0
     runner.close()
 
@@ -102,7 +102,7 @@ def test_closing_leaves_no_thread_and_nothing_pending(client: FakeClient) -> Non
     client.latency = 120.0
     before = engine_threads()
     runner = Runner(concurrency=5)
-    futures = [runner.submit(Trial(Job(CASE, SPEC))) for _ in range(20)]
+    futures = [runner.submit(TrialRequest(Job(CASE, SPEC))) for _ in range(20)]
     while client.in_flight < 5:
         time.sleep(0.01)
     begin = time.monotonic()
@@ -145,10 +145,10 @@ def test_responses_that_have_begun_come_in_and_cancelled_requests_are_counted() 
         spec = ModelSpec("m", model="openai/x", api_base=base, input_price=1.0, output_price=1.0)
         chain = case_of(tool("book"), tool("search"), expected_tool="book", multi_turn=True)
         runner = Runner(spending=spending)
-        runner.submit(*(Trial(Job(chain, spec), number=number) for number in range(2)))
+        runner.submit(*(TrialRequest(Job(chain, spec), number=number) for number in range(2)))
         while len(asked) < 2:
             time.sleep(0.01)
-        late = runner.submit(Trial(Job(chain, spec), number=2))
+        late = runner.submit(TrialRequest(Job(chain, spec), number=2))
         while len(asked) < 3 or len(receiving_tasks()) < 3:  # with the one that waits for both
             time.sleep(0.01)
         threading.Timer(0.2, release.set).start()
@@ -166,7 +166,7 @@ def test_what_ends_before_it_begins_warns_of_nothing(client: FakeClient) -> None
         warnings.simplefilter("always")
         for _ in range(10):
             runner = Runner()
-            futures = [runner.submit(Trial(Job(CASE, SPEC))) for _ in range(20)]
+            futures = [runner.submit(TrialRequest(Job(CASE, SPEC))) for _ in range(20)]
             runner.close()
             assert all(future.done() for future in futures)
         gc.collect()
@@ -177,7 +177,7 @@ def test_nothing_is_taken_after_the_end(client: FakeClient) -> None:
     runner = Runner()
     runner.close()
     with pytest.raises(RuntimeError, match="closed"):
-        runner.submit(Trial(Job(CASE, SPEC)))
+        runner.submit(TrialRequest(Job(CASE, SPEC)))
 
 
 def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeClient) -> None:
@@ -193,7 +193,7 @@ def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeC
         use_clients(patch, {"m": stubborn})
         before = engine_threads()
         runner = Runner()
-        runner.submit(Trial(Job(CASE, SPEC)))
+        runner.submit(TrialRequest(Job(CASE, SPEC)))
         while not stubborn.in_flight:
             time.sleep(0.01)
         begin = time.monotonic()
@@ -205,7 +205,7 @@ def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeC
 def test_models_run_side_by_side() -> None:
     runner = Runner()
     specs = [ModelSpec("a", model=LEXICAL), ModelSpec("b", model=LEXICAL)]
-    futures = [runner.submit(Trial(Job(CASE, spec))) for spec in specs]
+    futures = [runner.submit(TrialRequest(Job(CASE, spec))) for spec in specs]
     assert len({str(only(future).calls) for future in futures}) == 1
     runner.close()
 
@@ -215,13 +215,13 @@ def test_a_process_ends_although_a_users_function_hangs(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
 from pytest_tooleval.engine.models.spec import ModelSpec
-from pytest_tooleval.engine.runner import Job, Runner, Trial
+from pytest_tooleval.engine.runner import Job, Runner, TrialRequest
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 suite = Suite.model_validate({{"name": "s", "test_cases": [{{"prompt": "x", "expected_tool": None}}]}})
 runner = Runner(timeout_s=0.2)
 spec = ModelSpec("m", callable="hanging:answer", folder=Path({str(tmp_path)!r}))
-print(repr(runner.submit(Trial(Job(resolve(suite, suite.test_cases[0]), spec))).result(60)))
+print(repr(runner.submit(TrialRequest(Job(resolve(suite, suite.test_cases[0]), spec))).result(60)))
 runner.close()
 """
     done = subprocess.run(

@@ -7,7 +7,13 @@ import re
 from hypothesis import given
 from msgspec import structs
 
-from pytest_tooleval.reports.pull_request import Cause, Changed, ForgePlace, comment_text, headline
+from pytest_tooleval.reports.pull_request import (
+    Cause,
+    ForgePlace,
+    PullRequestChanges,
+    comment_text,
+    headline,
+)
 
 from .samples import comparison, document, gate, hostile, row, trial
 from .test_markdown import outside_code
@@ -40,7 +46,7 @@ def test_what_decides_is_there_without_a_baseline_in_this_order() -> None:
     suites = {"weather.tooleval.json": ["the new description of get_weather", "1 case removed: rome"]}
     text = comment_text(
         found,
-        changed=Changed(suites, answers=31),
+        changed=PullRequestChanges(suites, answers=31),
         place=lambda file, line: ForgePlace(f"{file}:{line}", f"https://forge.example/{file}#L{line}"),
         link="https://ci.example/1",
         note="A note.",
@@ -93,7 +99,7 @@ def test_many_gates_leave_room_for_cases() -> None:
 def test_what_the_baseline_shows_comes_first() -> None:
     found = document(FAILED, PASSED, row("failed", trial(0, 0.0), case="oslo"), baseline=comparison())
     cause = Cause([("the new description of f", "old", "new")], ["pytest a", "tooleval blame b"])
-    text = comment_text(found, changed=Changed(unknown="fetch it"), cause=lambda row: cause)
+    text = comment_text(found, changed=PullRequestChanges(unknown="fetch it"), cause=lambda row: cause)
     places = [
         text.index(part)
         for part in (
@@ -127,7 +133,7 @@ def test_a_long_comment_leaves_out_what_decides_least() -> None:
     def place(file: str, line: int) -> ForgePlace:
         return ForgePlace(f"{file}:{line}", f"https://{file * 20}")
 
-    text = comment_text(document(*cases), changed=Changed(suites), place=place)
+    text = comment_text(document(*cases), changed=PullRequestChanges(suites), place=place)
     assert re.search(r"\n- and 1[0-9] more\n", text)
     assert "\nCut to 64,800 bytes: " in text
     assert len(text.encode()) <= 64_800
@@ -139,6 +145,6 @@ def test_hostile_text_stands_in_code_spans(evil: str) -> None:
     error = row("error", case=evil, reason=evil, model=evil, suite=evil)
     names = comparison(name=evil, model=evil, suite=evil, case=evil)
     found = document(case, error, gates=(gate(False, evil),), baseline=names)
-    text = comment_text(found, changed=Changed({evil: [evil]}))
+    text = comment_text(found, changed=PullRequestChanges({evil: [evil]}))
     assert "EVIL" in text
     assert "EVIL" not in outside_code(text)

@@ -20,7 +20,7 @@ from mock_server import MockServer
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 
@@ -43,7 +43,9 @@ def run(server: MockServer, count: int = 20, key: str = "") -> tuple[Runner, lis
     spec = ModelSpec(
         "m", model="openai/mock", api="litellm", api_base=server.base_url, api_key_env=key or None
     )
-    return runner, [runner.submit(Trial(Job(resolve(suite, case), spec))) for case in suite.test_cases]
+    return runner, [
+        runner.submit(TrialRequest(Job(resolve(suite, case), spec))) for case in suite.test_cases
+    ]
 
 
 def two_runs() -> None:

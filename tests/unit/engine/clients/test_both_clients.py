@@ -31,7 +31,7 @@ from pytest_tooleval.engine.models.known import known_models, listed
 from pytest_tooleval.engine.models.prices import cost_usd
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ErrorKind, ModelError
 
 from ..fakes import WEATHER, case_of, only
@@ -476,9 +476,11 @@ def test_a_cassette_of_one_lane_replays_for_the_other(
     with MockServer() as server:
         spec = ModelSpec("m", model="openai/gpt-4o", api=recording, api_base=server.base_url)
         runner = Runner(4, 30.0)
-        recorded = only(runner.submit(Trial(Job(case, spec, cassette=Cassette(path)))))
+        recorded = only(runner.submit(TrialRequest(Job(case, spec, cassette=Cassette(path)))))
         other = dataclasses.replace(spec, api=replaying)
-        replayed = only(runner.submit(Trial(Job(case, other, cassette=Cassette(path, may_ask=False)))))
+        replayed = only(
+            runner.submit(TrialRequest(Job(case, other, cassette=Cassette(path, may_ask=False))))
+        )
         runner.close()
         assert server.requests == 1
     assert replayed.replies[0].cached

@@ -27,7 +27,7 @@ from pytest_tooleval.engine.clients.choice import client_for
 from pytest_tooleval.engine.estimate import prices_of
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.known import known_models, listed
-from pytest_tooleval.engine.models.names import unserved
+from pytest_tooleval.engine.models.names import why_no_provider
 from pytest_tooleval.engine.models.prices import cost_usd
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.traits import reasons, searches_tools
@@ -56,7 +56,7 @@ for name, entry in known_models().items():
     costs = [cost_usd(listed(model), USAGE, tier) for tier in (None, "flex", "priority", "scale")]
     told[model] = [
         body, instead, costs, prices_of(spec), reasons(model), searches_tools(model),
-        unserved(model), str(key_of(question(spec, request))),
+        why_no_provider(model), str(key_of(question(spec, request))),
     ]
 print(json.dumps(told))
 """

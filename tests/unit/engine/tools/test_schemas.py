@@ -12,7 +12,7 @@ from mock_server import MockServer
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.tools.schemas import ToolSchemas
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import case_of, only
@@ -43,7 +43,7 @@ def test_what_must_fail_is_not_asked(model: str, given: dict[str, Any], refusal:
     runner = Runner(1, 5.0)
     try:
         with pytest.raises(ModelError, match="so it was not asked") as raised:
-            only(runner.submit(Trial(Job(case_of(given), ModelSpec("m", model=model)))))
+            only(runner.submit(TrialRequest(Job(case_of(given), ModelSpec("m", model=model)))))
     finally:
         runner.close()
     assert raised.value.message.startswith(refusal)
@@ -79,7 +79,7 @@ def test_what_a_model_is_not_shown_is_recorded() -> None:
     with MockServer(respond=respond) as server:
         spec = ModelSpec("m", model="anthropic/claude-haiku-4-5", api_base=server.base_url)
         runner = Runner(1, 60.0)
-        transcript = only(runner.submit(Trial(Job(case_of(choice), spec))))
+        transcript = only(runner.submit(TrialRequest(Job(case_of(choice), spec))))
         runner.close()
     fallbacks = {"tools.get_weather": "a schema without anyOf"}
     assert transcript.replies[0].fallbacks == fallbacks

@@ -10,24 +10,24 @@ from ..errors import ToolevalError, error_text, os_reason
 from ..record.document import Document
 from ..record.results import KeptCase
 from ..record.run import Run
-from .book import RunBook
 from .observers import Observer, Wait
+from .results import RunResults
 
 if TYPE_CHECKING:
     from ..history import History, RunWriter, Trend
 
 
-class Keeper(Observer):
+class HistoryWriter(Observer):
     """Appends each case to the run's file. A history error never fails the run.
 
     `store` is the project's `.tooleval`, and `place` the path or URL of its runs.
     """
 
-    def __init__(self, book: RunBook, about: Callable[[], Run], store: Path, place: str) -> None:
+    def __init__(self, results: RunResults, about: Callable[[], Run], store: Path, place: str) -> None:
         # Whether the run was saved, and what could not be.
         self.is_saved = False
         self.unsaved = ""
-        self._book = book
+        self._results = results
         self._about = about
         self._store = store
         self._place = place
@@ -36,7 +36,7 @@ class Keeper(Observer):
 
     def waited(self, wait: Wait) -> None:
         """Load the history and read the git state while waiting for the first answer."""
-        if not self._book.cases:
+        if not self._results.cases:
             from .. import history  # noqa: F401
 
             self._about()
@@ -61,7 +61,7 @@ class Keeper(Observer):
     def finished(self) -> None:
         """Write how the run ended."""
         self._write()
-        verdict = self._book.verdict
+        verdict = self._results.verdict
         if self._writer is None or self.unsaved:
             return
         try:
@@ -79,7 +79,7 @@ class Keeper(Observer):
         except Exception as error:
             self._fail(error)
             return
-        self._cases = [case for case in self._book.cases.values() if case.row.model]
+        self._cases = [case for case in self._results.cases.values() if case.row.model]
         self.finished()
 
     def trends(self, document: Document) -> list[Trend]:

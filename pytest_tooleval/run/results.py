@@ -13,7 +13,7 @@ from ..verdicts.sides import FindSuite
 from ..verdicts.summary import file_order, rows_document, whole_document
 
 
-class RunBook:
+class RunResults:
     """The results of a run so far, by node id.
 
     `models` are the labels of the models in their order. `suites` finds its suites if they are loaded.

@@ -37,7 +37,7 @@ _Waiting = concurrent.futures.Future["str | None"]
 _AT_ONCE_S = 0.05
 
 
-class _Call(NamedTuple):
+class _PendingCall(NamedTuple):
     """A call that an agent wants to make. `own` means that it runs the tool itself.
 
     `begins` is the number of calls whose answers the caller could know. `loop` is the caller's
@@ -76,7 +76,7 @@ class RunIsOver(asyncio.CancelledError):
     """Raised in an agent that calls a tool after its run; not caught by `except Exception`."""
 
 
-class OwnLoop:
+class AgentCalls:
     """The calls of one run of an agent, from any thread or event loop, answered one by one.
 
     The task that awaits `serve` answers them, because a tool server's session belongs to one task.
@@ -88,7 +88,7 @@ class OwnLoop:
         self.stopped = False
         self._toolbox = toolbox
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[_Call] = deque()
+        self._waiting: deque[_PendingCall] = deque()
         self._woken = asyncio.Event()
         self._over = False
         self._size = 0
@@ -154,7 +154,7 @@ class OwnLoop:
         except RuntimeError:
             loop = None
         try:
-            call = _Call(str(name), text, door == "before_tool", self._known, agent, loop, future)
+            call = _PendingCall(str(name), text, door == "before_tool", self._known, agent, loop, future)
             self._loop.call_soon_threadsafe(self._add, call)
         except RuntimeError:  # the run ended with the process
             raise RunIsOver from None
@@ -180,7 +180,7 @@ class OwnLoop:
         self.error = ModelError(message, kind="callable")
         return TypeError(message)
 
-    def _add(self, call: _Call) -> None:
+    def _add(self, call: _PendingCall) -> None:
         if self._over:
             _stop(call)
         else:
@@ -211,7 +211,7 @@ class OwnLoop:
             message = f"{call} was not awaited; in async code, write await {call.split('(')[0]}(...)"
             self.error = ModelError(message, kind="callable")
 
-    async def _answer(self, asked: _Call) -> None:
+    async def _answer(self, asked: _PendingCall) -> None:
         name, text, own, begins, agent, loop, future = asked
         self._size += len(text) + len(name)
         latency_s = time.perf_counter() - self._since
@@ -269,7 +269,7 @@ class OwnLoop:
     def _know(self, answered: int) -> None:
         self._known = max(self._known, answered)
 
-    def _read(self, asked: _Call, id: str) -> ToolCall:
+    def _read(self, asked: _PendingCall, id: str) -> ToolCall:
         """The call as tools get it, without keys."""
         public = self._toolbox.case.public
         call = ToolCall.parse(redacted(asked.name, public), redacted(asked.arguments, public), id)
@@ -336,7 +336,7 @@ class OwnLoop:
 
 
 def _made(place: int, reply: ChatAnswer) -> _Made:
-    """The single call of a reply that `OwnLoop` recorded."""
+    """The single call of a reply that `AgentCalls` recorded."""
     function = reply.message["tool_calls"][0]["function"]
     status = next(iter(reply.status), None)
     return _Made(place, _key(function), function, next(iter(reply.answers), None), status, reply)
@@ -446,7 +446,7 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
     return structs.replace(found, answers=tuple(ordered))
 
 
-def _stop(call: _Call) -> None:
+def _stop(call: _PendingCall) -> None:
     """Raise RunIsOver for the caller, unless the call was cancelled."""
     if call.future.set_running_or_notify_cancel():
         call.future.set_exception(RunIsOver())

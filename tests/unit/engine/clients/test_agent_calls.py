@@ -14,13 +14,13 @@ from builders import tool
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.clients.agent_calls import AgentCalls
 from pytest_tooleval.engine.clients.callable_results import read_result
-from pytest_tooleval.engine.clients.own_loop import OwnLoop
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.tools.toolbox import Toolbox
-from pytest_tooleval.engine.trial import Job, Trial
+from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Transcript, measures_of
 from pytest_tooleval.scoring.trial import score_transcript
@@ -346,7 +346,7 @@ def spec(folder: Path, name: str) -> ModelSpec:
 
 
 def run(runner: Runner, folder: Path, name: str, case: ResolvedCase | None = None) -> Transcript:
-    return only(runner.submit(Trial(Job(case or chain(), spec(folder, name)))))
+    return only(runner.submit(TrialRequest(Job(case or chain(), spec(folder, name)))))
 
 
 def calls(transcript: Transcript) -> list[tuple[str, object]]:
@@ -427,7 +427,7 @@ def test_a_forbidden_call_ends_the_run_and_is_not_answered(
 
 
 def run_own(runner: Runner, folder: Path, name: str, allow: str, **fields: Any) -> Transcript:
-    trial = Trial(Job(chain(**fields), spec(folder, name), allowed=allow.split()))
+    trial = TrialRequest(Job(chain(**fields), spec(folder, name), allowed=allow.split()))
     return only(runner.submit(trial))
 
 
@@ -590,7 +590,7 @@ def test_an_error_is_no_failure(runner: Runner, folder: Path, name: str, message
 
 def test_time_runs_out_for_the_whole_run(folder: Path) -> None:
     runner = Runner(timeout_s=0.5)
-    trial = Trial(Job(chain(), spec(folder, "sleeps")))
+    trial = TrialRequest(Job(chain(), spec(folder, "sleeps")))
     with pytest.raises(ModelError, match=r"did not answer within 0\.5 s"):
         only(runner.submit(trial))
     (folder / "over").touch()
@@ -604,7 +604,7 @@ def test_time_runs_out_for_the_whole_run(folder: Path) -> None:
 
 async def test_a_library_may_cancel_a_call_that_waits() -> None:
     """As some do with the other calls of a reply when one of them ends the run."""
-    own = OwnLoop(Toolbox(chain()))
+    own = AgentCalls(Toolbox(chain()))
 
     async def call() -> None:
         await own.call_tool("search", {"to": "Oslo"})
@@ -699,14 +699,16 @@ def test_of_a_returned_run_only_the_prompt_is_cut_off(returned: list[Any]) -> No
 def test_a_whole_run_is_recorded_and_replayed(runner: Runner, folder: Path) -> None:
     path = folder / "tape.jsonl"
     own = spec(folder, "books")
-    first = only(runner.submit(Trial(Job(chain(), own, cassette=Cassette(path)))))
-    replayed = only(runner.submit(Trial(Job(chain(), own, cassette=Cassette(path, may_ask=False)))))
+    first = only(runner.submit(TrialRequest(Job(chain(), own, cassette=Cassette(path)))))
+    replayed = only(
+        runner.submit(TrialRequest(Job(chain(), own, cassette=Cassette(path, may_ask=False))))
+    )
     assert (folder / "log.txt").read_text() == "run\n"
     assert replayed.messages == first.messages
-    assert first_missing(Trial(Job(chain(), own, cassette=Cassette(path, may_ask=False)))) is None
+    assert first_missing(TrialRequest(Job(chain(), own, cassette=Cassette(path, may_ask=False)))) is None
     # Other mocks might have led it elsewhere.
     other = chain(mock_responses={"search": {"flight": "OS2"}})
     with pytest.raises(
         ModelError, match=r"tools_answer\.mock_responses\.search\.flight: \"OS1\" → \"OS2\""
     ):
-        only(runner.submit(Trial(Job(other, own, cassette=Cassette(path, may_ask=False)))))
+        only(runner.submit(TrialRequest(Job(other, own, cassette=Cassette(path, may_ask=False)))))
