@@ -17,8 +17,8 @@ from .cassettes.cassette import Cassette
 from .cassettes.questions import key_of, question
 from .exchange.chat import ChatRequest
 from .judge import judge_messages, judge_request
-from .limits.spending import price
 from .models.known import listed
+from .models.prices import table_usd, usual_usd
 from .models.spec import EFFORT_TOKENS, LEXICAL, ModelSpec
 from .players import player_request
 from .tools.tokens import CHARACTERS_PER_TOKEN
@@ -94,7 +94,7 @@ def _add(
         return
     if spec.is_agent:  # an agent's own requests to its model are unknown
         row.least_usd = row.most_usd = None
-        row.has_price = spec.input_price is not None and spec.output_price is not None
+        row.has_price = table_usd(spec, 0, 0) is not None
         return
     prompt, sampling = count_tokens(first), first.sampling
     shortest, longer = (prompt + replies * _REPLY_TOKENS for replies in quoted)
@@ -107,11 +107,10 @@ def _add(
     most = _tokens(longer, longest, answer)
     row.prompt_tokens += trials * least[0]
     row.most_reasoning_tokens += trials * longest * reasoning
-    into, out, thought = prices_of(spec)
-    row.has_price = into is not None
-    row.least_usd = _plus(row.least_usd, trials, price(*least, into, out))
-    row.most_usd = _plus(row.most_usd, trials, price(*most, into, out))
-    row.most_usd = _plus(row.most_usd, trials, price(0, longest * reasoning, into, thought))
+    row.has_price = usual_usd(spec, 0, 0) is not None
+    row.least_usd = _plus(row.least_usd, trials, usual_usd(spec, *least))
+    row.most_usd = _plus(row.most_usd, trials, usual_usd(spec, *most))
+    row.most_usd = _plus(row.most_usd, trials, usual_usd(spec, 0, 0, longest * reasoning))
 
 
 def _reasoning_tokens(spec: ModelSpec, sampling: Mapping[str, Any]) -> int:
@@ -143,18 +142,3 @@ def count_tokens(first: ChatRequest) -> int:
     """The estimated tokens of the first request, including tools."""
     text = json.dumps([*first.messages, *first.tools], ensure_ascii=False)
     return len(text) // CHARACTERS_PER_TOKEN
-
-
-def prices_of(spec: ModelSpec) -> tuple[float | None, float | None, float | None]:
-    """US dollars per million tokens of input, output and reasoning; None if unknown.
-
-    They come from the model's table, or else from litellm's list.
-    """
-    if spec.input_price is not None and spec.output_price is not None:
-        return spec.input_price, spec.output_price, spec.output_price
-    entry = listed(spec.model) or {}
-    into, out = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    if not into or not out:
-        return None, None, None
-    thought = entry.get("output_cost_per_reasoning_token") or out
-    return into * 1_000_000, out * 1_000_000, thought * 1_000_000

@@ -26,7 +26,8 @@ from ..exchange.errors import ParameterRefused
 from ..exchange.reply import OnReply, Replies, read_run
 from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import AdaptiveSlots, Pace, Slots
-from ..limits.spending import Spending, price
+from ..limits.spending import Spending
+from ..models.prices import table_usd
 from ..models.spec import LEXICAL, ModelSpec
 from ..tools.features import fitted
 from ..tools.hosted import with_secrets
@@ -231,7 +232,7 @@ class ModelGateway:
 
 def _priced(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
     """The answer with its cost, if the model's table has prices."""
-    cost = price(answer.prompt_tokens, answer.completion_tokens, spec.input_price, spec.output_price)
+    cost = table_usd(spec, answer.prompt_tokens, answer.completion_tokens)
     return answer if cost is None else structs.replace(answer, cost_usd=cost)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...record.images import url_of, with_each_image
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.known import listed
-from ..models.prices import cost_usd
+from ..models.prices import cost_usd, table_usd
 from ..models.spec import ModelSpec
 
 # Before a model's first answer. Dense JSON has about one token for each three bytes.
@@ -77,9 +77,10 @@ def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Seen | None) -> flo
 
 def _most_usd(spec: ModelSpec, prompt: int, completion: int) -> float | None:
     """The price of these tokens, even if all of the output is reasoning; None if it is unknown."""
-    if spec.input_price is not None and spec.output_price is not None:
-        return (prompt * spec.input_price + completion * spec.output_price) / 1_000_000
-    entry = None if spec.is_agent else listed(spec.model)
+    own = table_usd(spec, prompt, completion)
+    if own is not None or spec.is_agent:
+        return own
+    entry = listed(spec.model)
     usage = {"prompt_tokens": prompt, "completion_tokens": completion}
     reasoning = {**usage, "completion_tokens_details": {"reasoning_tokens": completion}}
     costs = [cost_usd(entry, each) for each in (usage, reasoning)]

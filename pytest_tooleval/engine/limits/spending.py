@@ -165,15 +165,3 @@ class Spending:
             if event["seen"] is not None:
                 before = self._seen.get(ended.model, Seen())
                 self._seen[ended.model] = before.and_also(Seen(*event["seen"]))
-
-
-def price(
-    prompt_tokens: int | None,
-    completion_tokens: int | None,
-    input_price: float | None,
-    output_price: float | None,
-) -> float | None:
-    """US dollars for these tokens at prices per million tokens; None if anything is unknown."""
-    if prompt_tokens is None or completion_tokens is None or input_price is None or output_price is None:
-        return None
-    return (prompt_tokens * input_price + completion_tokens * output_price) / 1_000_000

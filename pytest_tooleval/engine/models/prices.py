@@ -8,6 +8,8 @@ from typing import Any
 
 from ...record.calls import is_number
 from ...record.untrusted import as_mapping, as_text, objects_in
+from .known import listed
+from .spec import ModelSpec
 
 # Items that OpenAI runs itself, and does not charge by tokens alone.
 _RUN = (
@@ -106,6 +108,27 @@ def cost_usd(
         return None
     cost = of_prompt + of_completion
     return float(cost) if cost > 0 else None
+
+
+def table_usd(spec: ModelSpec, prompt: int | None, completion: int | None) -> float | None:
+    """US dollars for these tokens at the prices in the model's table; None if anything is unknown."""
+    into, out = spec.input_price, spec.output_price
+    if prompt is None or completion is None or into is None or out is None:
+        return None
+    return (prompt * into + completion * out) / 1_000_000
+
+
+def usual_usd(spec: ModelSpec, prompt: int, completion: int, reasoning: int = 0) -> float | None:
+    """US dollars for these tokens at the table's prices, or else at the usual ones of litellm's list."""
+    own = table_usd(spec, prompt, completion + reasoning)
+    entry = listed(spec.model) or {}
+    into, out = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if own is not None or not into or not out:
+        return own
+    thought = entry.get("output_cost_per_reasoning_token") or out
+    # Per million tokens, so that all costs are rounded alike.
+    into, out, thought = (rate * 1_000_000 for rate in (into, out, thought))
+    return float((prompt * into + completion * out + reasoning * thought) / 1_000_000)
 
 
 def _priced(tokens: int, *units: tuple[int, float | None]) -> float | None:

@@ -12,7 +12,8 @@ import pytest
 
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.limits.reserves import size_of
-from pytest_tooleval.engine.limits.spending import Spending, price
+from pytest_tooleval.engine.limits.spending import Spending
+from pytest_tooleval.engine.models.prices import table_usd
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.record.run import Spent
@@ -68,9 +69,10 @@ def test_what_the_ledger_has_no_room_for_is_counted_all_the_same(tmp_path: Path)
 
 
 def test_prices_are_per_million_tokens() -> None:
-    assert price(1_000_000, 500_000, 3.0, 15.0) == 10.5
-    assert price(None, 1, 3.0, 15.0) is None
-    assert price(1, 1, None, 15.0) is None
+    spec = ModelSpec("m", input_price=3.0, output_price=15.0)
+    assert table_usd(spec, 1_000_000, 500_000) == 10.5
+    assert table_usd(spec, None, 1) is None
+    assert table_usd(ModelSpec("m", output_price=15.0), 1, 1) is None
 
 
 PRICED = ModelSpec("m", model="openai/m", input_price=1000.0, output_price=2000.0)
@@ -102,7 +104,7 @@ class Provider:
                 raise ModelError("busy", kind="rate_limit")
             prompt = round(size_of(sent) * self.density * self.chance.uniform(0.9, 1.0))
             output = self.chance.randrange(self.longest + 1)
-            cost = price(prompt, output, spec.input_price, spec.output_price)
+            cost = table_usd(spec, prompt, output)
             self.billed += cost or 0.0
             spending.add(spec.label, cost)
             reserved.answer = ChatAnswer(
@@ -136,7 +138,7 @@ async def test_with_max_tokens_the_limit_is_never_passed(seed: int, tmp_path: Pa
 def request_cost(provider: Provider) -> float:
     """The most that the longest request may cost."""
     prompt = round(size_of(request("What is the weather like? " * 5)) * 0.4)
-    return price(prompt, provider.longest, PRICED.input_price, PRICED.output_price) or 0.0
+    return table_usd(PRICED, prompt, provider.longest) or 0.0
 
 
 @pytest.mark.parametrize("seed", range(10))

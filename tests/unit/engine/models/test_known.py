@@ -24,11 +24,10 @@ if sys.argv[1] == "without":
 from pytest_tooleval.engine.asking.fallbacks import Fallbacks
 from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.clients.choice import client_for
-from pytest_tooleval.engine.estimate import prices_of
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.known import known_models, listed
 from pytest_tooleval.engine.models.names import why_no_provider
-from pytest_tooleval.engine.models.prices import cost_usd
+from pytest_tooleval.engine.models.prices import cost_usd, usual_usd
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.engine.models.traits import reasons, searches_tools
 
@@ -55,7 +54,7 @@ for name, entry in known_models().items():
     body = client(spec)._body(sent).decode() if spec.protocol else client.__name__
     costs = [cost_usd(listed(model), USAGE, tier) for tier in (None, "flex", "priority", "scale")]
     told[model] = [
-        body, instead, costs, prices_of(spec), reasons(model), searches_tools(model),
+        body, instead, costs, usual_usd(spec, 9, 9, 9), reasons(model), searches_tools(model),
         why_no_provider(model), str(key_of(question(spec, request))),
     ]
 print(json.dumps(told))
