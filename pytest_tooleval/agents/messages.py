@@ -330,7 +330,7 @@ def with_output(messages: list[Message], output: object) -> list[Message]:
 
 
 def without_calls(messages: list[Message], names: Collection[str]) -> list[Message]:
-    """The run without calls with these names, which are not tools, such as an output schema."""
+    """The run without the calls of these names, which libraries use for other things than tools."""
     gone = {id for id, name in names_of_calls(messages).items() if name in names}
     kept = []
     for message in messages:

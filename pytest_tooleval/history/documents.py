@@ -166,7 +166,10 @@ def read_head(place: Place, name: HeadName) -> KeptRun:
 
 
 def read_case(place: Place, run: KeptRun, nodeid: str) -> CaseResult | None:
-    """One case of a document, without the others; None without it. Raises ToolevalError."""
+    """Read one case of a run's document, without decoding the rest.
+
+    Returns None if the run has no such case. Raises ToolevalError if the document is damaged.
+    """
     short = next((case for case in run.cases() if case.nodeid == nodeid), None)
     if short is None:
         return None

@@ -78,7 +78,7 @@ class Folder(_HistoryPlace):
 
 
 class Bucket(_HistoryPlace):
-    """The same with a URL, such as `s3://bucket/folder`."""
+    """A folder with a URL, such as `s3://bucket/folder`."""
 
     is_near = False
 

@@ -48,11 +48,9 @@ def load_side(
 ) -> Side:
     """To compare: the result document in the file `name` if it exists, else the run with this name.
 
-    `auto` and `auto:BRANCH` are the runs of the commit that this one is based on.
-
-    `folder` is the `.tooleval` of the project, `place` has its runs, `holding` as for `History.find` and
-    `find_base`.
-    Raises ToolevalError for another kind of file and for an unknown run.
+    `auto` and `auto:BRANCH` are the runs of the commit that this one is based on. `folder` is the
+    `.tooleval` of the project, `place` has its runs, and `holding` is as for `History.find` and
+    `find_base`. Raises ToolevalError for another kind of file and for an unknown run.
     """
     if os.path.isfile(name):
         path = Path(name)
@@ -68,7 +66,7 @@ def load_side(
 
 
 def _suffix(folder: Path, place: Place) -> str:
-    """What tells the files about a place from those about the folder itself."""
+    """The end of the names of files about a place; empty if the place is the folder itself."""
     if place.name in (str(folder), os.path.abspath(folder)):
         return ""
     return f"-{hashlib.sha256(place.name.encode()).hexdigest()[:8]}"
@@ -173,7 +171,7 @@ class History:
         return whole_document(rows, [settled(case, gates) for case in cases])
 
     def rows_document(self, id: str, *, intervals: bool = False) -> RowsDocument:
-        """The same without explanations and transcripts, and with confidence intervals only if asked."""
+        """A run's results without explanations and transcripts; with confidence intervals on request."""
         return rows_document(*self._read(id, RowsDocument), intervals=intervals)
 
     def side(self, name: str, id: str) -> Side:

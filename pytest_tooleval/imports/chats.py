@@ -715,7 +715,7 @@ def _output(items: list[Any]) -> list[_Said]:
 
 
 def _is_said(item: Any) -> bool:
-    """Whether it came from the provider: also the answers to calls that it made itself."""
+    """Whether an item came from the provider, including answers to calls that the provider ran."""
     found = as_mapping(item)
     return found.get("role", "assistant") in _SPEAKERS and found.get("type") not in _FROM_CLIENTS
 

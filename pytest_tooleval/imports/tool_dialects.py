@@ -117,7 +117,7 @@ def _is_flat(value: Any) -> bool:
 
 
 def _required(parameters: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Those that say so; if none does, those that do not say that they are optional."""
+    """The parameters marked as required; if there are none, all that are not marked as optional."""
     said = [name for name, each in parameters.items() if each.get("required") is True]
     return said or [name for name, each in parameters.items() if not _is_optional(each)]
 
@@ -217,7 +217,7 @@ _SCHEMA = re.compile(r"#/(?:components/schemas|definitions)/(.+)")
 
 
 def _with_definitions(document: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with those of the document that it refers to."""
+    """The schema with the definitions in the document that it refers to."""
     found: dict[str, Any] = {}
 
     def local(part: dict[str, Any]) -> dict[str, Any]:

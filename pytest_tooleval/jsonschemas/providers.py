@@ -32,7 +32,7 @@ class Trouble(NamedTuple):
     hidden: tuple[Rules, ...] = ()
 
     def without(self, rules: Rules) -> Trouble | None:
-        """The same for the other providers; None if there is none."""
+        """The trouble with all providers but this one; None if there is none."""
         refused = tuple(each for each in self.refused if each != rules)
         hidden = tuple(each for each in self.hidden if each != rules)
         return self._replace(refused=refused, hidden=hidden) if refused or hidden else None

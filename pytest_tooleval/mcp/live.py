@@ -34,8 +34,8 @@ class LiveMcp:
     """A server and the tools that it listed.
 
     `tools` are OpenAI functions, under names that providers accept; `left_out` has a line for each tool
-    that a suite cannot have. `only` is the fingerprint of the
-    tools that a session may run; None allows any.
+    that a suite cannot have. `only` is the fingerprint of the tools that a session may run; None allows
+    any.
     """
 
     def __init__(
@@ -133,6 +133,8 @@ def _only_reads(entry: Mapping[str, Any]) -> bool:
 
 
 class _LiveCalls:
+    """Runs a trial's calls of tools in the suite (`known`) that the server still lists (`now`)."""
+
     def __init__(self, known: LiveMcp, now: LiveMcp, session: Session) -> None:
         self._known = known
         self._now = now

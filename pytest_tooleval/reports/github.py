@@ -31,10 +31,9 @@ def annotations(
 
     Counted and tolerated cases and inconclusive verdicts are warnings, expected failures (xfail) are
     left out. At most 10 errors and 10 warnings, as GitHub shows no more; the last one says how many are
-    left out.
-    `failures=False` leaves out failed cases and verdicts, for when another plugin annotates them. The
-    document's file names are relative to `rootpath`, and made relative to `workspace`, the repository,
-    if both are known.
+    left out. `failures=False` leaves out failed cases and verdicts, for when another plugin annotates
+    them. The document's file names are relative to `rootpath`, and made relative to `workspace`, the
+    repository, if both are known.
     """
     gates, baseline = document.gates, document.baseline
     found: dict[str, list[str]] = {"error": [], "warning": []}

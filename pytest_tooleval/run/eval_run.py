@@ -196,5 +196,5 @@ class EvalRun:
         return self.results.document(self.about())
 
     def whole_document(self) -> Document:
-        """The results so far."""
+        """The results so far, with transcripts and explanations."""
         return self.results.whole_document(self.about())

@@ -12,26 +12,22 @@ from ..record.run import Shard, Spent, add_up
 class PartOfRun(Struct, frozen=True):
     """What one process knows of the run. An xdist worker sends it to the controller when it ends.
 
-    Every process that collects cases knows the same of the whole run: `case_counts`, the number of cases
-    of each model, selected or not; `unapplied`, the variants that apply to no selected case; lines about
-    transcripts without a case (`unclaimed`), and about those that name an unknown one (`misnamed`).
-    `selected` is the number of selected cases of suites, each once for each model, and `may_ask` that of
-    Python tests with the fixture. `problems`, `recorded` (answers
-    added to cassettes), `spent`, `unasked`, the number of Python tests without a request, and `agents`,
-    which such tests passed, by label, are its own.
+    Every process that collects cases knows the same of the whole run, and each knows its own part.
     """
 
-    case_counts: Mapping[str, int] = {}
-    unapplied: tuple[str, ...] = ()
-    unclaimed: tuple[str, ...] = ()
-    misnamed: tuple[str, ...] = ()
+    # Known of the whole run:
+    case_counts: Mapping[str, int] = {}  # the cases of each model, selected or not
+    unapplied: tuple[str, ...] = ()  # the variants that apply to no selected case
+    unclaimed: tuple[str, ...] = ()  # lines about transcripts without a case
+    misnamed: tuple[str, ...] = ()  # lines about transcripts that name an unknown case
     shard: Shard | None = None
-    selected: int = 0
-    may_ask: int = 0
-    unasked: int = 0
-    agents: Mapping[str, str] = {}
+    selected: int = 0  # the selected cases of suites, each once for each model
+    may_ask: int = 0  # the selected Python tests with the fixture
+    # Known of this process:
+    unasked: int = 0  # the Python tests that sent no request
+    agents: Mapping[str, str] = {}  # the agents that Python tests passed, by label
     problems: tuple[str, ...] = ()
-    recorded: int = 0
+    recorded: int = 0  # the answers added to cassettes
     spent: Mapping[str, Spent] = {}
 
 

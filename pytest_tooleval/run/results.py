@@ -65,7 +65,7 @@ class RunResults:
         return rows_document(run, self.rows, self.verdict.gates, self.verdict.comparison)
 
     def whole_document(self, run: Run) -> Document:
-        """The results so far."""
+        """The results so far, with transcripts and explanations."""
         kept, verdict = self._in_order(self.cases.values()), self.verdict
         rows = [case.row for case in kept]
         document = rows_document(run, rows, verdict.gates, verdict.comparison, intervals=True)

@@ -169,7 +169,7 @@ class _JudgedCalls:
         return mismatch(_as_data(one), other, self._mode) is None
 
     def _unasked(self, judged: Sequence[MadeCall], word: str | dict[str, Any]) -> list[Breach]:
-        """The calls before which the user said no such word, each of which counts for one call."""
+        """The calls before which the user did not say the word; it must be said again for each call."""
         broken, since = list[Breach](), -math.inf
         for made in self._attempts(judged):
             texts = (text for place, text in self._said if since < place <= made.reply)
@@ -328,7 +328,7 @@ class _JudgedCalls:
         )
 
     def _attempts(self, judged: Sequence[MadeCall]) -> list[MadeCall]:
-        """The calls without those that repeat one whose newest answer was an error."""
+        """The calls, except retries: repeats of a call whose newest answer was an error."""
         found: list[MadeCall] = []
         for place, made in enumerate(judged):
             earlier = reversed(judged[:place])

@@ -24,14 +24,10 @@ WITHOUT_SECRETS = "TOOLEVAL_WITHOUT_SECRETS"
 
 @dataclass(frozen=True)
 class Asking:
-    """What a run asks, and how.
-
-    `transcripts` are those to judge instead of querying `models`, which are then the transcripts'
-    models. `max_cost` is in
-    US dollars. `shares` are the parts taken of all limits: their number, and which, from 0.
-    """
+    """What a run asks, and how."""
 
     models: tuple[ModelSpec, ...]
+    # Judged instead of querying `models`, which are then the models of the transcripts.
     transcripts: tuple[Conversation, ...] | None
     judge: ModelSpec | None
     user: ModelSpec | None
@@ -43,7 +39,8 @@ class Asking:
     cassette: Path | None
     record: Literal["none", "new", "all"]
     resume: bool
-    max_cost: float | None
+    max_cost: float | None  # in US dollars
+    # The parts taken of all limits: into how many they were split, and which one this is, from 0.
     shares: tuple[tuple[int, int], ...] = ()
 
     def part(self, of: int, number: int) -> Asking:
@@ -75,11 +72,11 @@ class Asking:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a run writes. `history` is a path or URL, empty for none."""
+    """What a run writes."""
 
     reports: tuple[Report, ...]
     events: str | None
-    history: str
+    history: str  # a path or URL; empty for none
     properties: bool
     github: str
 
@@ -94,13 +91,9 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Settings:
-    """The checked settings of a run.
+    """The checked settings of a run."""
 
-    `options` are those of the command line and its preset, for the record. With --tooleval-shard
-    (`shard`), limits other than `max_cost` are the shard's, and `left_to_merge` has the ini file's
-    gates, by option, for `tooleval merge`.
-    """
-
+    # The options of the command line and its preset, for the record.
     options: Mapping[str, Any]
     preset: str
     preset_text: str
@@ -109,5 +102,7 @@ class Settings:
     judging: Judging
     outputs: Outputs
     estimate: bool
+    # With --tooleval-shard, all limits but `max_cost` are the shard's.
     shard: ShardNumber | None
+    # The gates of the ini file, by option, if `tooleval merge` is to judge them.
     left_to_merge: Mapping[str, Any]

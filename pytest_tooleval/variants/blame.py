@@ -296,7 +296,7 @@ def _changes(revision: str, file: Path) -> Iterator[str]:
 
 
 def _parts(suite: Suite, earlier: Suite) -> Iterator[str]:
-    """The changed tools and prompts, each once; those of cases that both have."""
+    """The changed tools and prompts, each once; a case's own tools only if both suites have the case."""
     both = {case.id for case in earlier.test_cases}
     yield from dict.fromkeys(
         part

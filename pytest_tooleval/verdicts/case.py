@@ -51,10 +51,10 @@ def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
     """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
     A forbidden call in any trial fails the case, and where calls are forbidden, an unread part of any
-    trial makes it an error. With `mean`, mean scores must reach the thresholds and
-    mean costs must stay within the limits; a trial without an answer makes the case an error. With
-    `all`, `any` and `K/N`, passing trials are counted; trials without an answer make it an error only if
-    they could change the verdict. Raises ScoringError if no metric with a threshold applies.
+    trial makes it an error. With `mean`, mean scores must reach the thresholds and mean costs must stay
+    within the limits; a trial without an answer makes the case an error. With `all`, `any` and `K/N`,
+    passing trials are counted; trials without an answer make it an error only if they could change the
+    verdict. Raises ScoringError if no metric with a threshold applies.
     """
     answered = [trial for trial in trials if trial.error is None]
     scores = mean_scores(answered)

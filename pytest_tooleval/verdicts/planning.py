@@ -124,7 +124,10 @@ def more_cases(
     needed: float,
     confidence: float,
 ) -> int | None:
-    """How many more cases like these would do so, by the effective number of cases."""
+    """How many more cases like these would move the interval off `needed`; None if none would.
+
+    Assumes that the effective number of cases grows with the number of cases.
+    """
     mean, effective = effective_cases(values, weights, clusters)
 
     def decides(more: int) -> bool:

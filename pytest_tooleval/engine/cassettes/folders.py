@@ -51,7 +51,7 @@ def last_run(root: Path) -> Path | None:
 
 
 def _runs(answers: Path) -> list[Path]:
-    """The runs' folders, newest first; of those with one number, the last one written to."""
+    """The runs' folders, newest first; of two with the same number, the one written to last."""
     if not answers.is_dir():
         return []
     folders = (path for path in answers.iterdir() if path.is_dir())

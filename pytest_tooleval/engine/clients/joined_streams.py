@@ -175,7 +175,7 @@ class _Items:
 
 
 def _is_same(item: Document, other: Document) -> bool:
-    """Whether it is the same call in another event, perhaps with another id."""
+    """Whether two events have the same call, perhaps with different ids."""
     ids = [(item[name], other.get(name)) for name in ("call_id", "id") if item.get(name)]
     if any(one == another for one, another in ids):
         return True

@@ -90,8 +90,8 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
 def fitted(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[str, str]]:
     """The request with tools that the model accepts, and the provider's tools that these need.
 
-    Also returns the substitutes in it, as fallbacks.
-    Raises ModelError if the model has a feature that litellm would drop.
+    Also returns the substitutes in it, as fallbacks. Raises ModelError if the model has a feature that
+    litellm would drop.
     """
     request = structs.replace(request, tools=[*map(_stated, request.tools)])
     if not wanted_by(request):
