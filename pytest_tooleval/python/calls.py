@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, SupportsIndex, overload
 
 from ..errors import CannotCompare, ScoringError
 from ..matchers.compare import augmented
 from ..matchers.modes import Mode
 from ..record.calls import ToolCall
+from ..record.names import meant, undecorated
 from ..scoring.one_call import argument_lines, compare
 from ..text import near
 from .like import RULES, as_written
@@ -33,9 +35,9 @@ class Call:
         self._is_open = bool(rest)
 
     @classmethod
-    def of(cls, made: ToolCall) -> Call:
-        """A call that was made."""
-        found = cls(made.name)
+    def of(cls, made: ToolCall, tools: Collection[str] = ()) -> Call:
+        """A call that was made, of the one of these tools that its name means."""
+        found = cls(meant(made.name, tools) or undecorated(made.name, tools) or made.name)
         found.arguments, found.made = made.arguments or {}, made
         return found
 
@@ -96,8 +98,8 @@ def call(name: str, /, *rest: Any, **arguments: Any) -> Call:
 class Calls(list[Call]):
     """The calls of a run, in their order: a list, so `==`, `in`, `count()` and slices are Python's."""
 
-    # The agent's tools; empty if they are unknown.
-    tools: Sequence[str] = ()
+    # The parameters of each of the agent's tools, None for any; empty if its tools are unknown.
+    tools: Mapping[str, Collection[str] | None] = MappingProxyType({})
 
     @property
     def unordered(self) -> UnorderedCalls:
@@ -110,9 +112,9 @@ class Calls(list[Call]):
         return super().__contains__(call)
 
     def _require_clear(self, call: object) -> None:
-        """Refuse an unknown tool, and `call("refund") not in run.calls` if it was called with arguments.
+        """Refuse `not in` for an unknown tool or parameter, which would hold and say nothing.
 
-        Both would hold, and say nothing.
+        So would `call("refund") not in run.calls` if it was called with arguments.
         """
         __tracebackhide__ = True
         _require_no_text(call)
@@ -120,6 +122,11 @@ class Calls(list[Call]):
             return
         if self.tools and call.name not in [*self.tools, *(each.name for each in self)]:
             raise TypeError(f"no tool is called {call.name!r}{near(call.name, self.tools)}")
+        known = self.tools.get(call.name)
+        used = {name for each in self for name in each.arguments}
+        odd = [] if known is None else [name for name in call.arguments if name not in {*known, *used}]
+        if odd:
+            raise TypeError(f"{call.name!r} has no parameter {odd[0]!r}{near(odd[0], known or ())}")
         if call.arguments or call._is_open:
             return
         if any(each.name == call.name and each.arguments for each in self):

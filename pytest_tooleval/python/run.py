@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from ..errors import ConfigError, ModelError, ToolevalError
+from ..jsonschemas.parameters import taken
 from ..record.made_calls import calls_made
 from ..record.metrics import BUILT_IN
 from ..record.results import Score
@@ -78,9 +79,10 @@ class AgentRun:
     @property
     def calls(self) -> Calls:
         """All calls, in order. Those of agents that were used as tools are in the transcript."""
-        found = Calls(Call.of(call) for reply in self._replies for call in reply.calls)
+        tools = {tool.name: taken(tool.parameters) for tool in self._case.tools}
+        found = Calls(Call.of(call, tools) for reply in self._replies for call in reply.calls)
         if not self._asked.has_other_tools:
-            found.tools = [tool.name for tool in self._case.tools]
+            found.tools = tools
         return found
 
     @property

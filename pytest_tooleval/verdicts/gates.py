@@ -170,7 +170,9 @@ def _judge_group(
         as_text = [case for case in cases if any(t.recovered_calls + t.lost_calls for t in case.trials)]
         return _judge_count(rule, cases, len(as_text), "with a call written as text")
     if rule.metric == ERRORS:
-        return _judge_count(rule, cases, _errors(cases), "without an answer")
+        found = _judge_count(rule, cases, _errors(cases), "without an answer")
+        # An agent that crashes in every case has shown nothing.
+        return found._replace(verdict="failed") if found.errors == found.cases else found
     return _judge_amount(rule, cases)
 
 

@@ -15,6 +15,7 @@ from ..fields import expected_at, wrong_value
 from ..name_patterns import with_fitting
 from ..tools import Choice, forces_call
 from ..types import STOPS
+from .schemas import unknown_params
 from .scope import Scope, ScopeTools
 
 _ENDS = ("status", "result")
@@ -105,12 +106,13 @@ def parallel_errors(scope: Scope) -> Findings:
 
 
 def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: ScopeTools) -> Findings:
-    """Undefined tools and invalid matchers in forbidden calls."""
+    """Undefined tools, unknown params and invalid matchers in forbidden calls."""
     for index, call in enumerate(calls or ()):
         if isinstance(call, str):
             yield from tools.undefined(call, (*at, index), by_pattern=True)
             continue
         yield from _call_errors(call, (*at, index), tools, by_pattern=True)
+        yield from unknown_params(call.tools, call.params, (*at, index, "params"), tools)
         for field in (*(["optional"] if call.optional else ()), *_ENDS):
             if field in call.model_fields_set:
                 yield Finding((*at, index, field), "only for expected_calls; remove it", at_key=True)

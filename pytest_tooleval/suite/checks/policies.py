@@ -14,6 +14,7 @@ from ...matchers.matcher import matcher_findings
 from ..fields import wrong_value
 from ..policies import FROM, SAME, EarlierAnswer, Needed, OtherCall, Policy, operands, with_stand_ins
 from ..reading import findings_of
+from .schemas import unknown_params
 from .scope import ScopeTools
 from .texts import text_findings
 
@@ -28,6 +29,7 @@ def policy_errors(
         here = (*at, "policies", index)
         yield from tools.undefined(policy.tool, (*here, "tool"), by_pattern=True)
         yield from matcher_findings(policy.params or {}, (*here, "params"))
+        yield from unknown_params(policy.tools, policy.params, (*here, "params"), tools)
         yield from matcher_findings({"result": policy.result}, here)
         for field, other in policy.others:
             is_short = isinstance(getattr(policy, field), str)
@@ -85,6 +87,7 @@ def _other(other: OtherCall, at: Loc, tools: ScopeTools, *, is_short: bool = Fal
     """The problems of the other call of a policy, or of `$from`."""
     yield from tools.undefined(other.tool, at if is_short else (*at, "tool"), by_pattern=True)
     params = other.params or {}
+    yield from unknown_params(other.tools, params, (*at, "params"), tools)
     for place, pointer in operands(SAME, params, (*at, "params")):
         yield from _pointer(pointer, place)
     yield from matcher_findings(with_stand_ins(params, SAME), (*at, "params"))

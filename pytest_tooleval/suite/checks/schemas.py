@@ -184,6 +184,20 @@ def forbidden_params_warnings(
                 yield from _outside_texts(call.params[ANY_PARAMETER], (*place, ANY_PARAMETER))
 
 
+def unknown_params(
+    names: Collection[str], params: Mapping[str, Any] | None, at: Loc, tools: ScopeTools
+) -> Findings:
+    """Params that no tool takes: errors where a call must not be made, as they would forbid nothing."""
+    named = tools.named(names) if params else ()
+    takes = [taken(tool.parameters) for tool in named]
+    if not named or None in takes:
+        return
+    known = dict.fromkeys(name for tool in named for name in described(tool.parameters))
+    for name in params or ():
+        if name != ANY_PARAMETER and not any(name in (own or ()) for own in takes):
+            yield Finding((*at, name), _untaken(name, named, known), at_key=True)
+
+
 def _expected(part: Expectations, at: Loc) -> _Expected:
     """Yield acceptable tools, their expected params, and the path of the params."""
     if part.expected_params is not None:

@@ -58,6 +58,11 @@ def threshold_warnings(scope: Scope) -> Findings:
         if why := _why_never(scope.suite, case, metric):
             message = f"{why}, so this threshold never applies"
             yield Finding((*at, metric), message, at_key=True)
+    mode = MODES[case.param_scoring or scope.suite.param_scoring or DEFAULT_MODE]
+    needed = merged_thresholds(case, mode, scope.suite.thresholds, own)
+    if not judges(metric for metric, least in needed.items() if least > 0):
+        message = "a threshold of 0 always holds, so any usable answer passes"
+        yield Finding(at if own else scope.at, message)
     if (
         "no_extra_calls" in own
         and named["no_extra_calls"] is None

@@ -1040,6 +1040,8 @@ def test_plain():
 
 CALL_MISTAKES = {
     'assert call("refnd", ...) not in run.calls': "*no tool is called 'refnd', did you mean refund?",
+    'tooleval("Hi", agent=agent, forbidden_calls=[call("refund", ..., ordr=1)], world=Shop)': "*ordr*",
+    'assert call("refund", ..., ordr="A1") not in run.calls': "*'refund' has no parameter 'ordr', did*",
     'assert run.calls.count(call("refnd")) == 0': "*no tool is called 'refnd', did you mean refund?",
     'assert run.calls == ["get_order"]': "*a call never equals a text; write [[]call('get_order', ...)*",
 }
@@ -1056,6 +1058,22 @@ def test_it(tooleval):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([CALL_MISTAKES[mistake]])
     assert "  transcript" not in result.stdout.str()
+
+
+def test_a_call_has_the_name_of_the_tool_that_it_means(shop: Project) -> None:
+    text = """
+def odd(messages, tools, call_tool):
+    call_tool("Get_Order", {"id": "A1"})
+    return "There."
+
+def test_it(tooleval):
+    run = tooleval("Where is A1?", agent=odd, world=Shop)
+    assert run.calls == [call("get_order", id="A1")]
+    assert call("get_order", ..., id="A1") not in run.calls
+"""
+    result = run(shop, text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*call('get_order', ..., id='A1') was made: it is call 1"])
 
 
 def test_a_test_without_a_model_is_not_evaluated(shop: Project) -> None:

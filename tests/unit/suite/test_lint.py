@@ -514,15 +514,19 @@ def test_loading_never_lints() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_forbidden_call_that_cannot_be_made_forbids_nothing() -> None:
-    forbidden = [{"tool": "get_weather", "params": {"town": "Paris"}}]
-    place = "test_cases[0].forbidden_calls[0].params.town"
-    assert "not a parameter" in warnings({"forbidden_calls": forbidden})[place]
+def test_a_forbidden_part_of_a_text_that_is_no_text_forbids_nothing() -> None:
     anywhere = {"tool": "*", "params": {"*": {"$contains": "K7Q"}}}
     assert warnings({"forbidden_calls": [anywhere]}) == {}
     number = {"tool": "*", "params": {"*": {"$contains": 7}}}
     place = 'test_cases[0].forbidden_calls[0].params["*"]'
     assert "not 7;" in warnings({"forbidden_calls": [number]})[place]
+
+
+def test_a_threshold_of_0_holds_for_any_answer() -> None:
+    always = "a threshold of 0 always holds, so any usable answer passes"
+    assert warnings({"thresholds": {"overall": 0}}) == {"test_cases[0].thresholds": always}
+    assert warnings({}, thresholds={"overall": 0.0}) == {"test_cases[0]": always}
+    assert warnings({"thresholds": {"overall": 0, "tool_selection": 1}}) == {}
 
 
 def test_the_value_of_a_key_variable_has_no_place_in_a_suite(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -695,6 +695,8 @@ def test_forbidden_calls() -> None:
     for lifted in ([], "*", ["*"], [{"tool": "get_weather", "params": {"city": "x"}}]):
         parse_suite(suite(case(forbidden_calls=lifted), forbidden_calls=["get_weather"]))
     at = "test_cases[0].forbidden_calls"
+    typo = {"tool": "get_weather", "params": {"town": "Paris"}}
+    assert "not a parameter of" in found([typo])[f"{at}[0].params.town"]
     assert "expected a list of tool names" in found(5)[at]
     assert "did you mean" in found(["get_wether"])[f"{at}[0]"]
     assert "expected the name of a tool" in found([5])[f"{at}[0]"]
@@ -705,7 +707,7 @@ def test_forbidden_calls() -> None:
     )
 
 
-ORDER = {"tool": "search", "params": {"query": {"$same": "/city"}}}
+ORDER = {"tool": "search", "params": {"city": {"$same": "/city"}}}
 
 
 def test_policies() -> None:
@@ -738,9 +740,16 @@ def test_policies() -> None:
     assert "did you mean" in short[f"{at}.only_after"]
     long = found({"tool": "search", "only_after": {"tool": "nope", "params": {"x": {"$nope": 1}}}})
     assert list(long) == [f"{at}.only_after.tool", f"{at}.only_after.params.x.$nope"]
-    wrong = {"tool": "search", "params": {"q": {"$same": "x"}}}
+    wrong = {"tool": "search", "params": {"city": {"$same": "x"}}}
     pointer = found({"tool": "search", "only_after": wrong})
-    assert "expected a JSON Pointer" in pointer[f"{at}.only_after.params.q.$same"]
+    assert "expected a JSON Pointer" in pointer[f"{at}.only_after.params.city.$same"]
+    # Such a policy would hold whatever is called.
+    typo: dict[str, Any] = {"tool": "search", "params": {"citi": "Rome"}}
+    for policy, place in (
+        ({**typo, "at_most": 0}, "params.citi"),
+        ({"tool": "get_weather", "never_after": typo}, "never_after.params.citi"),
+    ):
+        assert "did you mean" in found(policy)[f"{at}.{place}"]
     here = found({"tool": "search", "expected_params": {"query": {"$same": "/query"}}})
     assert "unknown matcher" in here[f"{at}.expected_params.query.$same"]
     place = f"{at}.expected_params.city.$lte.$from"

@@ -233,6 +233,9 @@ def test_errors_are_allowed_where_a_gate_allows_them() -> None:
     }
     (share,) = judged([*BROKEN, case(0.6)], "over errors=30%")
     assert (share.needed, share.value, share.cases, share.errors) == (1, 1, 4, 1)
+    # A run without any answer has shown nothing.
+    (all_of_them,) = judged([error(), error()], "over errors=100%")
+    assert all_of_them.verdict == "failed"
 
 
 @pytest.mark.parametrize(

@@ -95,16 +95,16 @@ CASE = {"id": "rome", "prompt": "Rome?", "expected_tool": "get_weather"}
         ),
         (
             {"forbidden_calls": ["pay"]},
-            {"forbidden_calls": [{"tool": "pay", "params": {"to": "me"}}]},
+            {"forbidden_calls": [{"tool": "pay", "params": {"city": "me"}}]},
             ["forbidden call removed or narrowed: pay: rome"],
         ),
         (
-            {"forbidden_calls": [{"tool": ["pay", "give"], "params": {"to": "me"}}]},
-            {"forbidden_calls": [{"params": {"to": "me"}, "tool": "give"}]},
-            ['forbidden call removed or narrowed: pay {"params": {"to": "me"}}: rome'],
+            {"forbidden_calls": [{"tool": ["pay", "give"], "params": {"city": "me"}}]},
+            {"forbidden_calls": [{"params": {"city": "me"}, "tool": "give"}]},
+            ['forbidden call removed or narrowed: pay {"params": {"city": "me"}}: rome'],
         ),
         (
-            {"forbidden_calls": [{"tool": "pay", "params": {"to": "me"}}]},
+            {"forbidden_calls": [{"tool": "pay", "params": {"city": "me"}}]},
             {"forbidden_calls": ["pay"]},
             [],
         ),
