@@ -41,9 +41,9 @@ def player_request(
     """The request to the model under test."""
     tools = [*(_offered(tool, case) for tool in toolbox.tools), *hosted_tools(case, spec)]
     exact = MODES[case.param_scoring].exact_names
-    reads = ReadingOptions(exact, spec.text_calls, case.tool_prefix)
-    request = ChatRequest(tuple(messages), tools, _choice(case), sampling, trial, toolbox, reads)
-    return with_prefix(request) if reads.prefix else request
+    reading = ReadingOptions(exact, spec.text_calls, case.tool_prefix)
+    request = ChatRequest(tuple(messages), tools, _choice(case), sampling, trial, toolbox, reading)
+    return with_prefix(request) if reading.prefix else request
 
 
 def _offered(tool: Tool, case: ResolvedCase) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class CaseSession(Observer):
         if 0 < len(cases) == len(items):
             self._refuse(items, unknown_scope(settings, (item.task.place for item in cases)))
         path = path_of_cases(config, items)
-        labels = Counter(item.model for item in cases if item.model and not item.case.variant.name)
+        labels = Counter(item.model for item in cases if item.model and not item.case.arm.variant)
         self._note(case_counts=dict(labels))
         result = yield
         if will_run(session) and _cases(items):
@@ -100,7 +100,7 @@ class CaseSession(Observer):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         cases = _cases(session.items)
-        self._note(selected=sum(not item.case.variant.name for item in cases))
+        self._note(selected=sum(not item.case.arm.variant for item in cases))
         process = self.run.process
         if process.is_worker:
             rows = [item.collected for item in cases]
@@ -116,7 +116,7 @@ class CaseSession(Observer):
         if given is not None:
             unclaimed = (*given.unread(), *given.left())
             self._note(unclaimed=unclaimed, misnamed=tuple(given.misnamed()))
-        chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.variant.name}
+        chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.arm.variant}
         if chosen:
             unapplied = (name for name, found in self.applied.items() if not found & chosen)
             self._note(unapplied=tuple(unapplied))

@@ -122,7 +122,7 @@ class Cases:
         transcripts: Sequence[Conversation] | None = None,
     ) -> CaseItem:
         config, case, model = self._file.config, job.case, job.model.label
-        id = CaseId(self._file.nodeid, case.id, model, case.variant.name)
+        id = CaseId(self._file.nodeid, case.id, model, case.arm.variant)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
         # does not find again.
         task = Task(id.nodeid, job, origin, unchanged, transcripts)

@@ -17,7 +17,7 @@ from .items import CaseItem, is_skipped
 def show_estimate(config: pytest.Config, run: EvalRun, cases: Iterable[CaseItem]) -> None:
     """Show what the selected cases would send, instead of running anything."""
     # A variant that leaves a case unchanged sends no request.
-    jobs = [each.task.job for each in cases if not is_skipped(each) and not each.case.variant.is_same]
+    jobs = [each.task.job for each in cases if not is_skipped(each) and not each.case.arm.is_same]
     estimated = Estimated(models=tuple(estimate(jobs)))
     run.observers.estimated(estimated)
     reporter = config.pluginmanager.getplugin("terminalreporter")

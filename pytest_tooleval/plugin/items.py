@@ -103,7 +103,7 @@ class CaseItem(pytest.Item):
             nodeid=self.nodeid,
             outcome="error",
             reason=_CRASHED,
-            tolerated=bool(self.case.variant.name),
+            tolerated=bool(self.case.arm.variant),
         )
         return SelectedCase(dies, 0 if is_skipped(self) else self.case.trials)
 

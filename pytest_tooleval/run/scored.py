@@ -59,7 +59,7 @@ def evaluate(
         reason=reason,
         scores=scores,
         called=called,
-        added_called=tuple(name for name in called if name in case.variant.added),
+        added_called=tuple(name for name in called if name in case.arm.added),
         passes=sum(trial.passed for trial in trials),
         scored=sum(trial.error is None for trial in trials),
         trials=trials,

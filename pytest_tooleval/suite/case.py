@@ -398,42 +398,50 @@ class AsWritten(Struct, frozen=True):
 
 
 class ResolvedCase(AsWritten, frozen=True, kw_only=True):
-    """A case with the suite's defaults applied: what the engine runs and scorers read."""
+    """A case with the suite's defaults applied: what the engine runs and scorers read.
+
+    `content` is the fingerprint of its prompt and expectations; `expected` holds those for the whole
+    case. `messages` come before the first reply. `temperature` and `max_tokens` are None if neither the
+    command line, the case nor the suite sets them. `pass_rule` is `mean`, `all`, `any` or `K/N` with N
+    trials. `live_tools` are the tools to call for real, if the command line allows them. `set_by` says
+    which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
+    variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
+    of the same question count as different answers. `altered` says how a variant alters tool answers.
+    `by_test` means that the body of a Python test judges it. `response_format` is the chat API's.
+    """
 
     kind: CaseKind
     id: str
     line: int
     suite: str
-    content: str  # the fingerprint of the prompt and the expectations
-    expected: Expectations  # of the whole case; each turn has its own
-    messages: tuple[dict[str, Any], ...]  # before the first reply
+    content: str
+    expected: Expectations
+    messages: tuple[dict[str, Any], ...]
     tools: tuple[Tool, ...]
     tool_choice: Choice
-    # None if neither the command line, the case nor the suite sets them.
     temperature: float | None
     max_tokens: int | None
     param_scoring: ParamScoring
     thresholds: Mapping[str, float]
     trials: int
-    response_format: Mapping[str, Any] | None = None  # as in the chat API
+    response_format: Mapping[str, Any] | None = None
     tool_prefix: str = ""
-    pass_rule: str = "mean"  # or `all`, `any`, or `K/N` with N trials
+    pass_rule: str = "mean"
     limits: Mapping[str, float] = {}
     forbidden_calls: tuple[str | ExpectedCall, ...] = ()
     policies: tuple[Policy, ...] = ()
-    live_tools: tuple[str, ...] = ()  # to call for real, if the command line allows them
-    set_by: Mapping[str, str] = {}  # where the user has set parameters, by parameter
+    live_tools: tuple[str, ...] = ()
+    set_by: Mapping[str, str] = {}
     turns: tuple[ResolvedTurn, ...] = ()
     world: WorldSpec | None = None
     exact_state: bool = False
-    public: PublicTexts | None = None  # the texts of the suite
-    variant: CaseVariant = UNCHANGED
-    # The number of the first trial: repeated trials of a question count as different answers.
+    public: PublicTexts | None = None
+    arm: CaseVariant = UNCHANGED
     first_trial: int = 0
     namespaces: Mapping[str, str] = {}
     provider_tools: ProviderTools = ProviderTools()
-    altered: AlteredAnswers | None = None  # how the variant alters the answers of tools
-    by_test: bool = False  # True if the body of a Python test judges the case
+    altered: AlteredAnswers | None = None
+    by_test: bool = False
 
     @property
     def round_limit(self) -> int:

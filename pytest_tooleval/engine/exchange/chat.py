@@ -43,7 +43,7 @@ class ChatRequest(Struct, frozen=True):
     is a word or an object, and is sent only with tools. `sampling` contains temperature, max_tokens and
     other parameters of the model's table; no other parameter is sent. The values of `extra_headers` are
     replaced by hashes, because questions are recorded. `trial` distinguishes repeated questions and is
-    not sent. `toolbox` is for agents with their own loop. `reads` says how to read the answer, and is
+    not sent. `toolbox` is for agents with their own loop. `reading` says how to read the answer, and is
     not sent either.
     """
 
@@ -53,7 +53,7 @@ class ChatRequest(Struct, frozen=True):
     sampling: Mapping[str, Any] = {}
     trial: int = 0
     toolbox: AnswersTools | None = None
-    reads: ReadingOptions = ReadingOptions()
+    reading: ReadingOptions = ReadingOptions()
 
 
 def sent_parameters(request: ChatRequest) -> dict[str, object]:

@@ -45,13 +45,13 @@ def _parameters(tool: Tool) -> Mapping[str, Any]:
 
 def known_tools(request: ChatRequest, *, in_text: bool) -> KnownTools:
     """The tools that an answer may call; `in_text`: in its text."""
-    reads = request.reads
+    reading = request.reading
     tools = (
-        (name_of(tool).removeprefix(reads.prefix), _space_of(tool), _parameters(tool))
+        (name_of(tool).removeprefix(reading.prefix), _space_of(tool), _parameters(tool))
         for tool in request.tools
     )
     return KnownTools.of(
-        tools, exact=reads.exact_names, prefix=reads.prefix, in_text=in_text and reads.text_calls
+        tools, exact=reading.exact_names, prefix=reading.prefix, in_text=in_text and reading.text_calls
     )
 
 
@@ -82,7 +82,7 @@ def choice_text(choice: str | Mapping[str, Any]) -> str:
 
 def with_prefix(request: ChatRequest) -> ChatRequest:
     """The request with the prefix before the name of each tool, even in earlier calls."""
-    prefix = request.reads.prefix
+    prefix = request.reading.prefix
 
     def renamed(tool: Tool) -> Tool:
         kind, name = kind_of(tool), name_of(tool)

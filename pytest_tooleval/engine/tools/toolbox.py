@@ -109,7 +109,7 @@ class Toolbox:
 
     def _cannot_alter(self, tool: str) -> ModelError:
         return ModelError(
-            f"the agent runs its own tool {tool}, whose answers the variant {self.case.variant.name} "
+            f"the agent runs its own tool {tool}, whose answers the variant {self.case.arm.variant} "
             "cannot change; it would have to use call_tool",
             kind="callable",
         )

@@ -70,7 +70,7 @@ def require_answers(case: ResolvedCase) -> None:
     A model that makes them is answered with an error then, and would pass.
     """
     if case.world is not None:
-        key = ("answers", case.id, case.variant)
+        key = ("answers", case.id, case.arm)
         if problem := case.world.memory.once(key, lambda: _unanswered(case)):
             raise CannotCompare(problem, "world")
 
