@@ -20,7 +20,7 @@ from ...suite.case import ResolvedCase
 from ...suite.expectations import Expectations
 from ...suite.resolved import judges
 from ...text import first_few
-from ...worlds.plain import STATE
+from ...worlds.plain import STATE, read_path
 from ...worlds.play import look
 from ...worlds.world import World, WorldSpec
 from ..kinds import assess
@@ -51,7 +51,10 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
 def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
     assert case.world is not None
     states = [part.expected_state or {} for part in case.parts]
-    paths = [path for state in states for path, wanted in state.items() if not is_optional(wanted)]
+    wanted = [entry for state in states for entry in state.items()]
+    paths = [path for path, value in wanted if not is_optional(value)]
+    # What may be absent must be in something that exists: a misspelt path would always be absent.
+    paths += [path for path, value in wanted if is_optional(value) and len(read_path(path) or ()) > 1]
     if not paths and _fails_anyway(case):
         return ""  # without making its world
     if problem := _nothing_to_see(case.world, paths):

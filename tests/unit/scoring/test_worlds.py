@@ -268,6 +268,8 @@ class Shop:
         # Nothing could show that this agent should have changed nothing.
         ("self._n = 0", {"expected_calls": [], "match": "state"}, "shows no state: Shop._n is private"),
         ("self.n = 0", {"expected_state": {"m": 1}}, "Shop has no m in its state"),
+        # It would always be absent.
+        ("self.n = {}", {"expected_state": {"m.A": {"$absent": True}}}, "Shop has no m in its state"),
         ("self.n = 0", {"expected_state": {"total": 1}}, "Shop.total is a property, which is not read"),
         (
             "self.n = {}",
