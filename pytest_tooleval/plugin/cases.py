@@ -57,10 +57,10 @@ class Cases:
         if problem:
             raise pytest.UsageError(problem)
         suite = loaded.suite
-        given = session.transcripts.of_suite(suite, file.nodeid) if session.transcripts else None
+        transcripts = session.transcripts.of_suite(suite, file.nodeid) if session.transcripts else None
         models: Sequence[ModelSpec] = asking.models or (NO_MODEL,)
-        if given:  # transcripts of other suites may have other models
-            labels = {each.model for of_case in given.values() for each in of_case}
+        if transcripts:  # transcripts of other suites may have other models
+            labels = {each.model for of_case in transcripts.values() for each in of_case}
             models = [spec for spec in asking.models if spec.label in labels]
         run.suites[file.nodeid] = suite
         origin = Origin(suite, file.path)
@@ -73,11 +73,11 @@ class Cases:
                 raise file.CollectError(f"{file.nodeid}:{case.line}: {case.id}: {error}") from None
             varied = list(self._varied(variants, origin, job.case)) if asks else []
             for spec in models:
-                of_case = None if given is None else given.get(job.case.id, ())
+                of_case = None if transcripts is None else transcripts.get(job.case.id, ())
                 runs = of_case and [each for each in of_case if each.model == spec.label]
                 yield self._item(origin, replace(job, model=spec), transcripts=runs)
-                for each in varied:
-                    yield self._item(origin, replace(job, case=each, model=spec), job.case)
+                for variant_case in varied:
+                    yield self._item(origin, replace(job, case=variant_case, model=spec), job.case)
 
     def _variants(self) -> list[Variant]:
         """The variants named on the command line, by the names that hooks gave them."""

@@ -138,8 +138,8 @@ class Terminal(Observer):
         # The fixture also queries models: show the summary if that has cost something.
         paid = spent and (run.planned or any(each.usd for each in spent.values()))
         judged = bool(results.verdict.findings)
-        shown = results.cases or paid or judged or _unnamed(terminalreporter, document)
-        if shown and not self._silent:
+        has_summary = results.cases or paid or judged or _unnamed(terminalreporter, document)
+        if has_summary and not self._silent:
             self._write_summary(terminalreporter, document)
         elif judged and not self._config.option.no_summary:
             # With -qq, pytest reports only what failed.

@@ -120,7 +120,7 @@ class FoundTranscripts(NamedTuple):
     used: set[int]
 
 
-def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> FoundTranscripts:
+def find_transcripts(suite: Suite, transcripts: Iterable[Conversation]) -> FoundTranscripts:
     """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
     Among cases with the same first message, the one with the same messages to the end has it. If
@@ -138,30 +138,31 @@ def find_transcripts(suite: Suite, given: Iterable[Conversation]) -> FoundTransc
         found.of_case.setdefault(name, []).append(part)
         found.used.add(id(run))
 
-    for run in given:
+    for run in transcripts:
         named = run.case.removeprefix(f"{suite.name}::") or run.id
         names = [named] if named in texts_of else []
         if not names and not run.case:
             texts = _said(run.messages)
             names = first.get(texts[0], []) if texts and texts[0] else []
             if len(names) > 1:
-                same = [name for name in names if texts_of[name] == texts]
-                parts = {} if any(cases[name].turns for name in same) else _parts(run, cases, names)
+                same_messages = [name for name in names if texts_of[name] == texts]
+                has_turns = any(cases[name].turns for name in same_messages)
+                parts = {} if has_turns else _parts(run, cases, names)
                 for name, part in parts.items():
                     add(name, run, part)
                 if parts:
                     continue
-                names = same or names
+                names = same_messages or names
         if len(names) > 1:
             why = f"begins like the cases {', '.join(names[:3])}; add the case to the transcript"
             found.unclear.append((run, why))
         elif names:
             add(names[0], run, run)
-    for name, mine in found.of_case.items():
-        groups = Counter(run.group for run in mine if run.group)
-        for run in [run for run in mine if groups[run.group] > 1]:
+    for name, of_case in found.of_case.items():
+        groups = Counter(run.group for run in of_case if run.group)
+        for run in [run for run in of_case if groups[run.group] > 1]:
             if _said(run.messages)[:1] != texts_of[name][:1]:
-                mine.remove(run)
+                of_case.remove(run)
                 found.used.discard(id(run))
                 found.unclear.append((run, f"another conversation in the transcript of case {name}"))
     return found
@@ -204,19 +205,18 @@ def _said(messages: Iterable[Message]) -> list[str]:
     return [" ".join(text_of(plain(each)).split()) for each in messages if each.get("role") == "user"]
 
 
-def answers_of(case: ResolvedCase, given: Sequence[Conversation]) -> list[Transcript | ModelError]:
+def answers_of(case: ResolvedCase, transcripts: Sequence[Conversation]) -> list[Transcript | ModelError]:
     """A case's transcripts as its trials. Missing ones are errors."""
     needed = needed_of(case.pass_rule)
-    if needed is not None and len(given) > needed[1]:
-        message = f"{len(given)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
+    if needed is not None and len(transcripts) > needed[1]:
+        message = f"{len(transcripts)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
         return [ModelError(f"{message}; change it with --tooleval-pass", kind="replay")]
     missing = "no transcript of this case"
-    if given:
-        missing = (
-            f"transcripts of {len(given)} of {counted(case.trials, 'trial')}; see --tooleval-trials"
-        )
-    absent = [ModelError(missing, kind="replay")] * (case.trials - len(given))
-    return [*(_answer(case, each) for each in given), *absent]
+    if transcripts:
+        trials = counted(case.trials, "trial")
+        missing = f"transcripts of {len(transcripts)} of {trials}; see --tooleval-trials"
+    absent = [ModelError(missing, kind="replay")] * (case.trials - len(transcripts))
+    return [*(_answer(case, each) for each in transcripts), *absent]
 
 
 def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:

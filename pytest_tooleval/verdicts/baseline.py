@@ -88,22 +88,24 @@ def compare(
     names = old.name, new.name
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     sides = _by_model(old), _by_model(new)
-    others = "" if has_one_rule else other_rules_text(old, new)
+    other_rules = "" if has_one_rule else other_rules_text(old, new)
     is_one_run = old.run.id == new.run.id
     pairs = _model_pairs(*sides, models, names, new.run.id if is_one_run else "")
     suites = new.suites or old.suites
     moved = moved_files(old.cases, new.cases, suites)
-    compared = [_compare_model(pair, sides, (names, others), limits, moved, suites) for pair in pairs]
+    compared = [
+        _compare_model(pair, sides, (names, other_rules), limits, moved, suites) for pair in pairs
+    ]
     # Runs with different rules may share no case merely because the rules identify cases differently.
-    empty: Verdict = "failed" if limits.named and has_one_rule else "inconclusive"
-    results = _results(compared, limits, empty, "" if is_one_run else old.name)
+    verdict_if_empty: Verdict = "failed" if limits.named and has_one_rule else "inconclusive"
+    results = _results(compared, limits, verdict_if_empty, "" if is_one_run else old.name)
     changes = _changes(compared)
-    nothing = [
+    not_compared = [
         nothing_text(each.new, each.pairing, names)
         for each in compared
         if not each.cases and not each.incomparable
     ]
-    nothing += [] if pairs else [no_model_text(names, sides)]
+    not_compared += [] if pairs else [no_model_text(names, sides)]
     verdicts = {model.verdict for model in results} or {"failed" if limits.named else "inconclusive"}
     verdict = next(each for each in _WORST_FIRST if each in verdicts)
     is_open = any(model.verdict == "inconclusive" and (model.cases or limits.named) for model in results)
@@ -121,8 +123,8 @@ def compare(
         cases=changes,
         verdict=verdict,
         failed=verdict == "failed" or (limits.strict and is_open),
-        message="; ".join([*nothing, *messages, *remarks]) + end,
-        remarks=(*nothing, *remarks),
+        message="; ".join([*not_compared, *messages, *remarks]) + end,
+        remarks=(*not_compared, *remarks),
         shared_names=_shared_names(old.cases, new.cases, moved),
         loosened=_loosened(compared),
     )
@@ -159,13 +161,13 @@ def _model_pairs(
                 )
     if not one_run:
         return [*models, *((label, label) for label in new if label in old and label not in paired)]
-    found = [(one, other) for one, other in models if one != other]
-    if not found:
+    different_models = [(one, other) for one, other in models if one != other]
+    if not different_models:
         raise ConfigError(
             f"{shown(names[0])} and {shown(names[1])} are the same run, {shown(one_run)}; name another "
             "run, or two models of this one"
         )
-    return found
+    return different_models
 
 
 def _compare_model(

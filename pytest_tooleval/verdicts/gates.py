@@ -181,19 +181,19 @@ def _judge_rate(
 ) -> _Found:
     """Judge the mean over the cases that have the metric; without any, the gate fails."""
     confidence = confidence if rule.needed > 0 else None  # no interval reaches 0
-    found = [(case, value) for case in cases if (value := value_of(case, rule.metric)) is not None]
+    valued = [(case, value) for case in cases if (value := value_of(case, rule.metric)) is not None]
     value = low = high = None
     verdict: Verdict = "failed"
     text = "no case has a value"
-    if found:
-        value, low, high = mean_over(found, confidence or 0.95)
+    if valued:
+        value, low, high = mean_over(valued, confidence or 0.95)
         least, most = (value, value) if confidence is None else (low, high)
         verdict = "passed" if most <= rule.needed + TOLERANCE else "inconclusive"
         verdict = "failed" if least > rule.needed + TOLERANCE else verdict
         text = score_text(value, [rule.needed])
         if confidence is not None:
             text += _between(low, high, rule.needed, confidence)
-        text += f" over {counted(len(found), 'case')}"
+        text += f" over {counted(len(valued), 'case')}"
     too_many, silent = _unanswered(cases, allowed)
     return _Found(
         "failed" if too_many else verdict,
@@ -202,7 +202,7 @@ def _judge_rate(
         low,
         high,
         confidence,
-        cases=len(found),
+        cases=len(valued),
         errors=_errors(cases),
     )
 
@@ -276,27 +276,27 @@ def _judge_mean(
     confidence = confidence if rule.needed < 1 else None  # no interval reaches 1
     scored = [case for case in cases if case.outcome != "error"]
     total += sum(case.is_python for case in cases)
-    found = [(case, value) for case in scored if (value := value_of(case, rule.metric)) is not None]
+    valued = [(case, value) for case in scored if (value := value_of(case, rule.metric)) is not None]
     value = low = high = None
     verdict: Verdict = "failed"
     further: tuple[int | None, int | None] = None, None
-    if not found:
+    if not valued:
         text = "no case has a value"
     else:
-        value, low, high = mean_over(found, confidence or 0.95)
+        value, low, high = mean_over(valued, confidence or 0.95)
         bounds = (low, high) if confidence is not None else (value, value)
         verdict, text = _verdict(rule.needed, value, bounds, confidence)
         if verdict == "inconclusive":
-            further = _further(rule, found, confidence or 0.95)
-    text += f", over {_how_many(rule, [case for case, _ in found], scored, total)}"
+            further = _further(rule, valued, confidence or 0.95)
+    text += f", over {_how_many(rule, [case for case, _ in valued], scored, total)}"
     text += _loud(verdict, scored)
     if few := sum(0 < len(case.trials) < rule.trials for case in scored):
         verdict = "failed"
         text += f"; {counted(few, 'case')} had fewer trials than {rule.metric} needs"
-    if rule.metric == PASS_RATE and len({case.weight for case, _ in found}) > 1:
-        text += f", of which {sum(value for _, value in found):.0f} passed (cases have weights)"
+    if rule.metric == PASS_RATE and len({case.weight for case, _ in valued}) > 1:
+        text += f", of which {sum(value for _, value in valued):.0f} passed (cases have weights)"
     errors = [(case, 0.0) for case in cases if case.outcome == "error"]
-    if_failed = mean_over([*found, *errors], 0.95)[0] if found and errors else None
+    if_failed = mean_over([*valued, *errors], 0.95)[0] if valued and errors else None
     too_many, silent = _unanswered(cases, allowed, if_failed)
     text += silent
     verdict = "failed" if too_many else verdict
@@ -309,7 +309,7 @@ def _judge_mean(
         low,
         high,
         confidence,
-        len(found),
+        len(valued),
         _errors(cases),
         further,
     )

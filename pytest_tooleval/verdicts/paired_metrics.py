@@ -120,13 +120,13 @@ def _metric(
 ) -> PairedMetric | None:
     """A metric over one suite's cases, or all, that have it. Other suites count as unchanged."""
     everywhere = [(case, values) for case in cases if (values := case.values(name)) is not None]
-    found = [(case, values) for case, values in everywhere if suite in (None, case.suite)]
-    if not found:
+    of_suite = [(case, values) for case, values in everywhere if suite in (None, case.suite)]
+    if not of_suite:
         return None
-    weights = [case.new.weight for case, _ in found]
+    weights = [case.new.weight for case, _ in of_suite]
     total = math.fsum(weights)
     old, new = (
-        math.fsum(weight * values[side] for weight, (_, values) in zip(weights, found, strict=True))
+        math.fsum(weight * values[side] for weight, (_, values) in zip(weights, of_suite, strict=True))
         / total
         for side in (0, 1)
     )
@@ -138,16 +138,17 @@ def _metric(
         [case.cluster for case, _ in everywhere],
     )
     differences = [round(each, 12) for each in sums]
-    single = all(case.counts[0] == case.counts[2] == 1 for case, _ in found) and len(set(weights)) == 1
-    single = single and len({case.cluster for case, _ in found}) == len(found)
-    binary = single and all(value in (0, 1) for _, values in found for value in values)
+    single = all(case.counts[0] == case.counts[2] == 1 for case, _ in of_suite)
+    single = single and len(set(weights)) == 1
+    single = single and len({case.cluster for case, _ in of_suite}) == len(of_suite)
+    binary = single and all(value in (0, 1) for _, values in of_suite for value in values)
     # With more new trials than old ones, differences are skewed even if nothing changed. The sign
     # test does not allow for that.
     p = permutation_test(differences)
-    if any(case.counts[2] > case.counts[0] for case, _ in found):
-        p = max(p, dealt_p([case for case, _ in found], [values for _, values in found]))
+    if any(case.counts[2] > case.counts[0] for case, _ in of_suite):
+        p = max(p, dealt_p([case for case, _ in of_suite], [values for _, values in of_suite]))
     error = math.sqrt(math.fsum(each * each for each in differences)) / total
-    step = _step([case for case, _ in found]) / total**2
+    step = _step([case for case, _ in of_suite]) / total**2
     most = min(largest_drop(old - new, error, step, limits.alpha), old)
     low, high = difference_interval(new - old, error, step)
     row = ComparedMetric(
@@ -158,7 +159,7 @@ def _metric(
         drop=old - new,
         low=max(low, -old),
         high=min(high, 1.0 - old),
-        n=len(found),
+        n=len(of_suite),
         p=p,
         p_adjusted=1.0,
         test="McNemar" if binary else "permutation",

@@ -57,16 +57,16 @@ def _by_number(key: _Key) -> list[str | int]:
 def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) -> ComparedVariant:
     model, variant = key
     against = next(iter(rows.values())).against
-    other = arms.get((model, against), {})
-    both = [(other[place], row) for place, row in rows.items() if place in other]
+    against_rows = arms.get((model, against), {})
+    pairs_of_rows = [(against_rows[place], row) for place, row in rows.items() if place in against_rows]
     is_earlier = any(row.is_earlier for row in rows.values())
     if is_earlier:
-        both = [(row, now) for now, row in both]
-    answered = [(old, new) for old, new in both if old.scored and new.scored]
+        pairs_of_rows = [(row, now) for now, row in pairs_of_rows]
+    answered = [(old, new) for old, new in pairs_of_rows if old.scored and new.scored]
     clusters = clusters_of(new for _, new in answered)
     pairs = [PairedCase(*pair, cluster) for pair, cluster in zip(answered, clusters, strict=True)]
-    left = [row for place, row in other.items() if place not in rows]
-    found = ComparedVariant(
+    left_out = [row for place, row in against_rows.items() if place not in rows]
+    comparison = ComparedVariant(
         variant=variant,
         model=model,
         against=against,
@@ -74,18 +74,18 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) 
         same=sum(map(_is_same, pairs)),
         is_earlier=is_earlier,
         added_called=dict(Counter(name for row in rows.values() for name in row.added_called)),
-        errors=len(both) - len(pairs),
-        left_out=tuple(row.identity.of_case for row in left),
+        errors=len(pairs_of_rows) - len(pairs),
+        left_out=tuple(row.identity.of_case for row in left_out),
         verdict="inconclusive",
-        attack=_attacked(list(rows.values()), list(other.values())) if against else None,
+        attack=_attacked(list(rows.values()), list(against_rows.values())) if against else None,
     )
     if not pairs:
-        return found
+        return comparison
     worse, better = moved(pairs)
     old, new, low, high, p = _difference(pairs)
     apart = _apart(pairs, started)
     return structs.replace(
-        found,
+        comparison,
         old=old,
         new=new,
         difference=new - old,
@@ -101,12 +101,12 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) 
 
 def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked | None:
     """How often a model followed the attack, with the upper limit from `statistics.mean_interval`."""
-    found = [(row, rate) for row in rows if (rate := row.scores.get(ATTACK)) is not None]
-    if not found:
+    valued = [(row, rate) for row in rows if (rate := row.scores.get(ATTACK)) is not None]
+    if not valued:
         return None
     trials, followed = _followed(rows)
     control_trials, control_followed = _followed(control)
-    rate, _, high = mean_over(found)
+    rate, _, high = mean_over(valued)
     return Attacked(
         trials=trials,
         followed=followed,
