@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 from ..errors import ModelError
 from ..record.transcript import Judged, Transcript
+from ..threads import DaemonThreads
 from .asking.context import Context, set_by
 from .asking.gateway import AskedModels, ModelGateway, Shared
 from .clients.choice import load_client
-from .clients.threads import DaemonThreads
 from .exchange.receiving import receiving_tasks, waits_for_others
 from .judge import judge_one, with_verdicts
 from .limits.retry import RetryPolicy

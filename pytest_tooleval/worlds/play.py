@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import concurrent.futures
-import queue
-import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..errors import WorldError
 from ..record.calls import ToolCall
 from ..record.status import reports_error
+from ..threads import DaemonThreads
 from .world import State, World, WorldSpec
 
 # Seconds for a call of a world.
@@ -23,56 +22,10 @@ _STEPS = 20
 # The most different calls: all calls are played again for each that is left out.
 _MOST_LEFT_OUT = 100
 
+# Their worlds are closed.
+WORKERS = DaemonThreads()
+
 _T = TypeVar("_T")
-
-
-class Worker:
-    """A daemon thread that runs functions one after the other.
-
-    Some objects, such as SQLite connections, work only in the thread that opened them.
-    """
-
-    def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        threading.Thread(target=self._run, name="tooleval-world", daemon=True).start()
-
-    def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job()
-
-    def submit(self, function: Callable[[], _T]) -> concurrent.futures.Future[_T]:
-        future: concurrent.futures.Future[_T] = concurrent.futures.Future()
-
-        def job() -> None:
-            try:
-                future.set_result(function())
-            except BaseException as error:
-                future.set_exception(error)
-
-        self._jobs.put(job)
-        return future
-
-    def close(self) -> None:
-        self._jobs.put(None)
-
-
-# Workers whose worlds are closed, as starting a thread takes longer than most plays.
-_idle: list[Worker] = []
-
-
-def free_worker() -> Worker:
-    """A worker that does nothing else. Give it back with `give_back`."""
-    try:
-        return _idle.pop()
-    except IndexError:
-        return Worker()
-
-
-def give_back(worker: Worker, last: concurrent.futures.Future[Any]) -> None:
-    """Give a worker back once its last job is done, which may never be."""
-    last.add_done_callback(lambda _: _idle.append(worker))
-
-
 _CallIndex = tuple[int, int]  # the turn and the call, from 0
 
 
@@ -167,7 +120,7 @@ def _answers(world: World, turn: PlayedCalls, indexes: Sequence[int]) -> list[st
 
 def bounded(world: World, function: Callable[[], _T]) -> _T:
     """Run a function on a world in its own thread. Raises WorldError if it takes too long."""
-    worker = free_worker()
+    worker = WORKERS.take()
     started = time.monotonic()
     future = worker.submit(function)
     try:
@@ -180,7 +133,7 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
     except WorldError as error:
         raise WorldError(world.with_printed(error)) from None
     finally:
-        give_back(worker, future)
+        WORKERS.give_back(worker, future)
 
 
 def look(spec: WorldSpec, function: Callable[[World], _T]) -> _T:

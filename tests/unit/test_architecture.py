@@ -20,7 +20,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 
 # Lowest first. A part may import from its own layer and from those below it.
 LAYERS = (
-    ("errors", "figures", "text", "tiers", "keys", "secrets", "writing", "files", "explain", "findings"),
+    "errors figures text tiers threads keys secrets writing files explain findings".split(),
     ("record",),
     ("checkout", "agents"),
     ("jsonschemas",),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import ContextVar
 from typing import Any
 
-from .threads import DaemonThreads
+from ...threads import DaemonThreads
 
 BLOCKS = "blocks the event loop; use a plain def, or run it alone with max_concurrency = 1"
 # A longer step blocks the loop. A few calls may do that, for instance to import something.

@@ -11,7 +11,8 @@ from ...errors import ModelError, WorldError
 from ...keys import PublicTexts
 from ...record.calls import ToolCall
 from ...record.transcript import Message
-from ...worlds.play import Worker, free_worker, give_back, time_limit, too_slow
+from ...threads import Worker
+from ...worlds.play import WORKERS, time_limit, too_slow
 from ...worlds.world import World, WorldSpec
 from ..exchange.tool_answers import ToolAnswer
 from .source import ToolSource
@@ -65,7 +66,7 @@ class WorldTools(ToolSource):
     async def _played(self, play: Callable[[], _T]) -> _T:
         """Do something with the world, in its thread. The first time, this makes it."""
         world, started = self._world, time.monotonic()
-        self._worker = self._worker or free_worker()
+        self._worker = self._worker or WORKERS.take()
 
         def begun() -> _T:
             if not world.objects:
@@ -93,5 +94,5 @@ class WorldTools(ToolSource):
     def close(self) -> None:
         self._closed = True
         if self._worker is not None:
-            give_back(self._worker, self._worker.submit(self._world.close))
+            WORKERS.give_back(self._worker, self._worker.submit(self._world.close))
             self._worker = None

@@ -13,10 +13,10 @@ from msgspec import structs
 from nightly import at_night
 
 from pytest_tooleval.engine.clients.callable_client import CallableClient
-from pytest_tooleval.engine.clients.threads import DaemonThreads
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import ModelSpec
 from pytest_tooleval.errors import ModelError
+from pytest_tooleval.threads import DaemonThreads
 
 from ..fakes import WEATHER
 
