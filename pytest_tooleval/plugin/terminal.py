@@ -205,7 +205,8 @@ class Terminal(Observer):
         whole = reporter.config.option.verbose > 0
         reporter.write_sep("=", "tool calling")
         _write(reporter, score_lines(document, whole=whole))
-        for problem in (*known.problems, *known.unclaimed):
+        outdated = () if settings.judging.strict else known.outdated
+        for problem in (*known.problems, *outdated, *known.unclaimed):
             reporter.write_line(printable(problem), yellow=True)
         if unnamed := _unnamed(reporter, document):
             cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"

@@ -81,12 +81,18 @@ class Cassettes:
     @property
     def problems(self) -> list[str]:
         """Lines about cassettes that cannot be used."""
+        return [line for cassette in self._of.values() for line in cassette.problems]
+
+    @property
+    def outdated(self) -> list[str]:
+        """Lines about replayed answers of agents whose modules have changed since."""
         named = (*self._asking.models, self._asking.judge, self._asking.user)
         # Where agents and their modules are found; Python tests have no config file.
         folder = next((spec.folder for spec in named if spec and spec.callable), None)
         root = self._process.root
         places = ((each, root if suite.suffix == ".py" else folder) for suite, each in self._of.items())
-        return [line for cassette, project in places for line in cassette.problems(project)]
+        lines = (cassette.outdated(project) for cassette, project in places if project is not None)
+        return list(filter(None, lines))
 
     @property
     def recorded(self) -> int:

@@ -113,7 +113,8 @@ class EvalRun:
 
     def judge(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
-        return self.results.judge(self.about(), self.known.misnamed)
+        known = self.known
+        return self.results.judge(self.about(), known.misnamed, known.outdated)
 
     @property
     def is_unjudged(self) -> bool:
@@ -137,8 +138,14 @@ class EvalRun:
         if self._asker is None:
             spent = self._shared.by_model if self.process.ledger else {}
             return structs.replace(self.found, spent=spent)
-        problems, recorded = self._asker.problems, self._asker.cassettes.recorded
-        return structs.replace(self.found, problems=problems, recorded=recorded, spent=self._asker.spent)
+        asker, cassettes = self._asker, self._asker.cassettes
+        return structs.replace(
+            self.found,
+            problems=asker.problems,
+            outdated=tuple(cassettes.outdated),
+            recorded=cassettes.recorded,
+            spent=asker.spent,
+        )
 
     @property
     def known(self) -> PartOfRun:

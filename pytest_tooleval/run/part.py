@@ -27,6 +27,7 @@ class PartOfRun(Struct, frozen=True):
     unasked: int = 0  # the Python tests that sent no request
     agents: Mapping[str, str] = {}  # the agents that Python tests passed, by label
     problems: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()  # lines about replayed answers of code that has changed since
     recorded: int = 0  # the answers added to cassettes
     spent: Mapping[str, Spent] = {}
 
@@ -46,6 +47,7 @@ def joined(parts: Iterable[PartOfRun]) -> PartOfRun:
             unasked=whole.unasked + part.unasked,
             agents={**whole.agents, **part.agents},
             problems=tuple(dict.fromkeys((*whole.problems, *part.problems))),
+            outdated=tuple(dict.fromkeys((*whole.outdated, *part.outdated))),
             recorded=whole.recorded + part.recorded,
             spent=add_up(whole.spent, part.spent),
         )

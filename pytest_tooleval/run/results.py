@@ -53,11 +53,13 @@ class RunResults:
     def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
         return sorted(cases, key=lambda kept: self._order(kept.row))
 
-    def judge(self, run: Run, misnamed: Sequence[str] = ()) -> RunVerdict:
-        """Judge the gates and the baseline. `misnamed` are transcripts that name an unknown case."""
+    def judge(self, run: Run, misnamed: Sequence[str] = (), outdated: Sequence[str] = ()) -> RunVerdict:
+        """Judge the gates and the baseline; see `judge_run`."""
         by = self._judging
         is_asked = by.gates or by.baseline or by.needs_cases
-        self.verdict = judge_run(self.rows if is_asked else [], run, by, misnamed, self._suites)
+        self.verdict = judge_run(
+            self.rows if is_asked else [], run, by, misnamed, outdated, self._suites
+        )
         return self.verdict
 
     def document(self, run: Run) -> RowsDocument:

@@ -51,12 +51,14 @@ def judge_run(
     run: Run,
     judging: Judging,
     misnamed: Sequence[str] = (),
+    outdated: Sequence[str] = (),
     suites: FindSuite | None = None,
 ) -> RunVerdict:
     """The verdict on a finished run.
 
-    `misnamed` are transcripts that name an unknown case, so gates may lack results. `suites` finds this
-    run's suites if they are loaded.
+    `misnamed` are transcripts that name an unknown case, so gates may lack results. `outdated` are lines
+    about answers of code that has changed since, which say nothing certain about the code of today.
+    `suites` finds this run's suites if they are loaded.
     """
     comparison, uncompared, problem = None, "", ""
     try:
@@ -68,6 +70,10 @@ def judge_run(
         problem = str(error)
     gates = judge_gates(cases, judging, run.collected, comparison)
     findings = list(_findings(gates, comparison, problem, misnamed))
+    if judging.strict and outdated:
+        from .run_summary import strict_text
+
+        findings += [RunProblem("cassettes", line + strict_text(strict=True)) for line in outdated]
     if judging.needs_cases and not (findings or any(case.model for case in cases)):
         findings.append(RunProblem("cases", f"{judging.needs_cases}: no case was evaluated"))
     return RunVerdict(gates, comparison, uncompared, findings)

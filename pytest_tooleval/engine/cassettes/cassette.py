@@ -255,25 +255,28 @@ class Cassette:
         assert self._unwritten is not None
         return f"the cassette {self.path} cannot be written: {os_reason(self._unwritten)}"
 
-    def problems(self, project: Path | None = None) -> list[str]:
-        """A line for each reason why the cassette is incomplete or outdated.
-
-        `project` is the folder of the agents' modules.
-        """
+    @property
+    def problems(self) -> list[str]:
+        """A line for each reason why the cassette is incomplete."""
         found = []
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
             found.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
-        replayed = (each for name in self._replayed_with for each in self._digests.get(name, {}).items())
-        if project is not None and (names := changed(replayed, project)):
-            found.append(
-                f"cassette {self.path}: changed since the recording: {first_few(names)}; if that may "
-                "change what the agent answers, record again with --tooleval-record=all"
-            )
         if self._unrecorded:
             answers = counted(self._unrecorded, "answer")
             found.append(f"{self._unwritable}; {answers} scored and not recorded")
         return found
+
+    def outdated(self, project: Path) -> str:
+        """The line on the agents' modules, in this folder, that changed since what was replayed."""
+        replayed = (each for name in self._replayed_with for each in self._digests.get(name, {}).items())
+        names = changed(replayed, project)
+        if not names:
+            return ""
+        return (
+            f"cassette {self.path}: changed since the recording: {first_few(names)}; if that may "
+            "change what the agent answers, record again with --tooleval-record=all"
+        )
 
     def _note(self, key: str, name: str, modules: Mapping[str, str]) -> None:
         """Record which modules an answer was given with."""

@@ -80,6 +80,10 @@ def test_a_replay_names_the_modules_of_the_agent_that_changed_since(project: Pro
     result = project.run(*replay)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*changed since the recording: kit/prompts.py; if that may change*"])
+    for workers in ([], ["-n2"]):
+        strict = project.run_subprocess(*replay, "--tooleval-fail-inconclusive", *workers)
+        assert strict.ret == 1
+        strict.stdout.fnmatch_lines(["*kit/prompts.py; if that may change * (fatal, because of *"])
 
 
 def packaged(project: Project) -> None:

@@ -98,6 +98,12 @@ def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
     assert list(judge_run([WRONG], RUN, judging).findings) == []
 
 
+def test_answers_of_older_code_are_inconclusive() -> None:
+    for strict, failed in ((False, []), (True, [True])):
+        verdict = judge_run([WRONG], RUN, Judging(strict=strict), outdated=["c.jsonl: changed: shop.py"])
+        assert [finding.failed for finding in verdict.findings] == failed
+
+
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
     return [
         result_of(**{"case": f"c{n}", "suite": suite, "model": model, "scored": 1, **fields})

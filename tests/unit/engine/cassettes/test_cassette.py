@@ -277,7 +277,7 @@ def test_an_answer_holds_that_cannot_be_written(tmp_path: Path) -> None:
     cassette.require_writing()
     cassette.add(KEY, ASKED, ANSWER)
     assert cassette.find(KEY) == ANSWER
-    [problem] = cassette.problems()
+    [problem] = cassette.problems
     assert "suite.jsonl cannot be written: " in problem
     assert problem.endswith("1 answer scored and not recorded")
 
@@ -319,7 +319,7 @@ def test_a_line_that_was_cut_off_is_noticed_and_harms_no_other(path: Path) -> No
         cassette.add("cut off", ASKED, ANSWER)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "File too large" in cassette.problems()[-1]
+    assert "File too large" in cassette.problems[-1]
     cassette.add("later", ASKED, ANSWER)
     again = Cassette(path, may_ask=False)
     assert [again.find(key) == ANSWER for key in (KEY, "cut off", "later")] == [True, False, True]
