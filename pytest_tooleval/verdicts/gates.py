@@ -21,7 +21,7 @@ from .run_summary import strict_text
 from .statistics import clusters_of, mean_over
 
 
-class _Found(NamedTuple):
+class _Judgement(NamedTuple):
     """What a rule finds in a group of cases: its verdict, with the figures in words and as numbers.
 
     `further` is how many more trials, and how many more cases, would decide.
@@ -102,8 +102,8 @@ def _judge(
         scope = rule.scope.name
         what = f"{scope} {rule.name}" if rule.name else f"any {scope}"
         needs = "" if rule.over else f", needs {given_text(rule.needed)}"
-        found = _Found("failed", f"no case of {what} was evaluated{needs}")
-        return [_gate(rule, found, rule.needed)]
+        judgement = _Judgement("failed", f"no case of {what} was evaluated{needs}")
+        return [_gate(rule, judgement, rule.needed)]
     files = {(name, file) for _, name, file in groups}
     shared = {name for name, count in Counter(name for name, _ in files).items() if count > 1}
     gates = []
@@ -112,19 +112,19 @@ def _judge(
         # The file distinguishes suites of the same name.
         group += f" ({file})" if file is not None and name in shared else ""
         total = collected.get(model, 0) if rule.scope is MODEL else 0
-        found = (
+        judgement = (
             _judge_broken(rule, rows, compared.get(model))
             if rule.metric == BROKEN
             else _judge_group(rule, rows, allowed, confidence, total)
         )
         needed = _most_errors(rule, len(rows)) if rule.metric in COUNTS else rule.needed
-        gates.append(_gate(rule, found, needed, model, name, group))
+        gates.append(_gate(rule, judgement, needed, model, name, group))
     return gates
 
 
 def _gate(
     rule: Rule,
-    found: _Found,
+    judgement: _Judgement,
     needed: float,
     model: str | None = None,
     of: str | None = None,
@@ -140,18 +140,18 @@ def _gate(
         model=model,
         scope="model" if model is None else rule.scope.name,
         of=of,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        confidence=found.confidence,
-        cases=found.cases,
-        errors=found.errors,
-        verdict=found.verdict,
-        failed=found.verdict == "failed",
-        more_trials=found.further[0],
-        more_cases=found.further[1],
-        message=f"{name}: {found.text}",
-        detail=f"{', '.join(filter(None, (rule.metric, group)))}: {found.text}",
+        value=judgement.value,
+        low=judgement.low,
+        high=judgement.high,
+        confidence=judgement.confidence,
+        cases=judgement.cases,
+        errors=judgement.errors,
+        verdict=judgement.verdict,
+        failed=judgement.verdict == "failed",
+        more_trials=judgement.further[0],
+        more_cases=judgement.further[1],
+        message=f"{name}: {judgement.text}",
+        detail=f"{', '.join(filter(None, (rule.metric, group)))}: {judgement.text}",
     )
 
 
@@ -161,7 +161,7 @@ def _judge_group(
     allowed: Collection[str],
     confidence: float | None,
     total: int,
-) -> _Found:
+) -> _Judgement:
     if not rule.over:
         return _judge_mean(rule, cases, allowed, confidence, total)
     if rule.metric in RATES:
@@ -170,15 +170,15 @@ def _judge_group(
         as_text = [case for case in cases if any(t.recovered_calls + t.lost_calls for t in case.trials)]
         return _judge_count(rule, cases, len(as_text), "with a call written as text")
     if rule.metric == ERRORS:
-        found = _judge_count(rule, cases, _errors(cases), "without an answer")
+        judgement = _judge_count(rule, cases, _errors(cases), "without an answer")
         # An agent that crashes in every case has shown nothing.
-        return found._replace(verdict="failed") if found.errors == found.cases else found
+        return judgement._replace(verdict="failed") if judgement.errors == judgement.cases else judgement
     return _judge_amount(rule, cases)
 
 
 def _judge_rate(
     rule: Rule, cases: Sequence[CaseRow], allowed: Collection[str], confidence: float | None
-) -> _Found:
+) -> _Judgement:
     """Judge the mean over the cases that have the metric; without any, the gate fails."""
     confidence = confidence if rule.needed > 0 else None  # no interval reaches 0
     valued = [(case, value) for case in cases if (value := value_of(case, rule.metric)) is not None]
@@ -195,7 +195,7 @@ def _judge_rate(
             text += _between(low, high, rule.needed, confidence)
         text += f" over {counted(len(valued), 'case')}"
     too_many, silent = _unanswered(cases, allowed)
-    return _Found(
+    return _Judgement(
         "failed" if too_many else verdict,
         f"{text}, at most {limit_text(rule.needed)} allowed{silent}",
         value,
@@ -226,11 +226,11 @@ def _unanswered(
     return too_many, text + (", more than --tooleval-fail-over=errors allows" if too_many else "")
 
 
-def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) -> _Found:
+def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) -> _Judgement:
     """Judge the number of cases of which something is true."""
     most = _most_errors(rule, len(cases))
     shown = f"{given_text(round(100 * rule.needed, 9))}%" if rule.share else str(most)
-    return _Found(
+    return _Judgement(
         "passed" if count <= most else "failed",
         f"{count} of {counted(len(cases), 'case')} {what}, {shown} allowed",
         count,
@@ -239,16 +239,16 @@ def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) ->
     )
 
 
-def _judge_broken(rule: Rule, cases: Sequence[CaseRow], compared: ComparedModel | None) -> _Found:
+def _judge_broken(rule: Rule, cases: Sequence[CaseRow], compared: ComparedModel | None) -> _Judgement:
     """Judge the number of newly broken cases; without a comparable baseline, it is unknown."""
     if compared is None or not compared.cases:
-        return _Found("inconclusive", "no baseline with comparable cases", errors=_errors(cases))
+        return _Judgement("inconclusive", "no baseline with comparable cases", errors=_errors(cases))
     broken = {case.of_case for case in compared.newly_broken}
     count = sum(case.identity.of_case in broken for case in cases)
     return _judge_count(rule, cases, count, "newly broken")
 
 
-def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Found:
+def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Judgement:
     """Judge the mean over the answered trials; if some values are unknown, the gate fails."""
     spent = [trial.spent[f"max_{rule.metric}"] for c in cases for trial in c.trials if not trial.error]
     known = [value for value in spent if value is not None]
@@ -263,7 +263,7 @@ def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Found:
         shown = amount_text(rule.metric, mean, [rule.needed])
         text = f"{shown} on average over {counted(len(known), 'trial')}"
     text = f"{text}, at most {most_text(rule.metric, rule.needed)} allowed"
-    return _Found("passed" if passed else "failed", text, mean, cases=len(spent))
+    return _Judgement("passed" if passed else "failed", text, mean, cases=len(spent))
 
 
 def _judge_mean(
@@ -272,7 +272,7 @@ def _judge_mean(
     allowed: Collection[str],
     confidence: float | None,
     total: int,
-) -> _Found:
+) -> _Judgement:
     confidence = confidence if rule.needed < 1 else None  # no interval reaches 1
     scored = [case for case in cases if case.outcome != "error"]
     total += sum(case.is_python for case in cases)
@@ -302,7 +302,7 @@ def _judge_mean(
     verdict = "failed" if too_many else verdict
     if verdict == "inconclusive":
         text += _would_decide(*further, single=all(case.scored == 1 for case in scored))
-    return _Found(
+    return _Judgement(
         verdict,
         text,
         value,
@@ -322,15 +322,15 @@ def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
     return f", {wrong} of which FAILED{every}" if wrong else ""
 
 
-def _how_many(rule: Rule, found: Sequence[CaseRow], scored: Sequence[CaseRow], collected: int) -> str:
+def _how_many(rule: Rule, valued: Sequence[CaseRow], scored: Sequence[CaseRow], collected: int) -> str:
     """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
     whole = {case.identity.of_suite: case.suite_cases for case in scored}
     # Suites without a selected case count as collected; a path on the command line may be one case.
     total = max(collected, sum(whole.values())) if rule.scope.whole else 0
-    trials = sum(case.scored for case in found)
-    part = f"{len(found)} of " if total > len(found) else ""
-    text = part + counted(max(total, len(found)), "case")
-    return f"{text} ({counted(trials, 'trial')})" if trials > len(found) else text
+    trials = sum(case.scored for case in valued)
+    part = f"{len(valued)} of " if total > len(valued) else ""
+    text = part + counted(max(total, len(valued)), "case")
+    return f"{text} ({counted(trials, 'trial')})" if trials > len(valued) else text
 
 
 def _verdict(
@@ -356,11 +356,11 @@ def _between(low: float, high: float, needed: float, confidence: float) -> str:
 
 
 def _further(
-    rule: Rule, found: Sequence[tuple[CaseRow, float]], confidence: float
+    rule: Rule, valued: Sequence[tuple[CaseRow, float]], confidence: float
 ) -> tuple[int | None, int | None]:
     """How many more trials, and how many more cases, would decide a gate."""
-    values, weights = [value for _, value in found], [case.weight for case, _ in found]
-    clusters, trials = clusters_of(case for case, _ in found), [case.scored for case, _ in found]
+    values, weights = [value for _, value in valued], [case.weight for case, _ in valued]
+    clusters, trials = clusters_of(case for case, _ in valued), [case.scored for case, _ in valued]
     cases = more_cases(values, weights, clusters, rule.needed, confidence)
     # How more trials would change verdicts, or metrics of several trials, is unknown.
     if rule.is_derived and rule.metric not in ("pass@1", "pass^1"):
