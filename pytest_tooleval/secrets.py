@@ -94,7 +94,7 @@ def key_variables() -> dict[str, str]:
 
 def key_values() -> tuple[str, ...]:
     """Return the values of the key variables, longest first."""
-    return _longest_first(key_variables())
+    return longest_first(key_variables())
 
 
 def secret_values() -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def secret_values() -> tuple[str, ...]:
             value = _value(name)
             if len(value) >= _SHORTEST if meant else _may_be_secret(value):
                 values.add(value)
-    return _longest_first(values)
+    return longest_first(values)
 
 
 # Cached, as the whole environment is searched for every answer.
@@ -145,7 +145,8 @@ def _bare(value: str) -> str:
     return found[1] if found else _SCHEME.sub("", value, count=1)
 
 
-def _longest_first(values: Iterable[str]) -> tuple[str, ...]:
+def longest_first(values: Iterable[str]) -> tuple[str, ...]:
+    """Sort values by length, because a short value may be part of a longer one."""
     return tuple(sorted(values, key=len, reverse=True))
 
 

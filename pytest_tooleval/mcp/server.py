@@ -11,7 +11,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import ConfigError
-from ..secrets import keep_secret, key_values, scrub, scrub_json, secret_values
+from ..secrets import keep_secret, key_values, longest_first, scrub, scrub_json, secret_values
 from ..text import printable, shorten
 
 Transport = Literal["stdio", "http", "sse"]
@@ -113,7 +113,7 @@ class McpServer:
     def scrubbed(self, text: str) -> str:
         """The text without the values of the variables and the secrets in the URL."""
         sent = self._sent(self._variables)
-        return scrub(text, _longest_first({*sent, *secret_values()}))
+        return scrub(text, longest_first({*sent, *secret_values()}))
 
     def scrubbed_data(self, data: Any) -> Any:
         """A copy of a JSON value from the server, without the secrets that the server was sent.
@@ -123,7 +123,7 @@ class McpServer:
         values = {value for value in self._sent(self.headers.values()) if len(value) > _SHORT_WORD}
         # Not `scrub`, which takes the word after "Basic" for credentials. All names are scrubbed,
         # because `required` repeats those of `properties`.
-        found = tuple(_longest_first({*values, *key_values()}))
+        found = longest_first({*values, *key_values()})
         return scrub_json(data, found, all_names=True)
 
     @property
@@ -176,11 +176,6 @@ class McpServer:
         limit_s = DEFAULT_TIMEOUT_S if timeout is None else timeout
         own = (headers or {}, tuple(env or ()), limit_s)
         return cls(ways[0], tuple(target), *own, answers=answers)
-
-
-def _longest_first(values: Iterable[str]) -> list[str]:
-    """Sort values by length, because a short value may be part of a longer one."""
-    return sorted(values, key=len, reverse=True)
 
 
 def _safe_words(command: tuple[str, ...]) -> list[str]:
