@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from math import comb
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from ..suite.discovery import SUITE_ENDING
 from ..suite.load import load_suite
 from ..suite.model import Suite
 from ..text import counted, first_few
+from ..verdicts.statistics import higher_rate_test
 from .builtin import AGAIN
 from .revisions import EVERYTHING, NAMESPACE, PROMPT, parts_of, read_at, tools_in
 
@@ -55,13 +55,8 @@ class Rate(NamedTuple):
         return self.passes / self.trials
 
     def is_above(self, other: Rate) -> bool:
-        """True if it is significantly higher, by Fisher's one-sided exact test."""
-        passes, trials = self.passes + other.passes, self.trials + other.trials
-        most = min(self.trials, passes)
-        as_high = sum(
-            comb(self.trials, k) * comb(other.trials, passes - k) for k in range(self.passes, most + 1)
-        )
-        return as_high / comb(trials, passes) <= _ALPHA
+        """True if it is significantly higher."""
+        return higher_rate_test(*self, *other) <= _ALPHA
 
     @property
     def failed(self) -> str:

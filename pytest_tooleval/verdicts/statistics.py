@@ -300,6 +300,16 @@ def _normal_tail(sizes: Sequence[float], observed: float, step: float) -> float:
     return min(max(tail, 0.5 ** len(sizes)), 1.0)
 
 
+def higher_rate_test(passes: int, trials: int, other_passes: int, other_trials: int) -> float:
+    """One-sided p of Fisher's exact test, for a pass rate as far above another one."""
+    all_passes = passes + other_passes
+    as_high = sum(
+        math.comb(trials, k) * math.comb(other_trials, all_passes - k)
+        for k in range(passes, min(trials, all_passes) + 1)
+    )
+    return as_high / math.comb(trials + other_trials, all_passes)
+
+
 def newly_broken_test(
     cases: Sequence[tuple[int, int, int, int]], clusters: Sequence[int] | None = None
 ) -> float | None:

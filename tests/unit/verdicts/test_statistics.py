@@ -16,6 +16,7 @@ from power import after_drop, power, typical_pass_rates
 
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.statistics import (
+    higher_rate_test,
     holm,
     kappa,
     largest_drop,
@@ -207,6 +208,20 @@ def test_permutations_are_quick_however_many() -> None:
     for cases in (290, 310, 3000):
         permutation_test([chance.gauss(0.01, 1) for _ in range(cases)])
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ((4, 4, 0, 4), 1 / 70),  # the lady tasting tea (Fisher 1935)
+        ((3, 4, 1, 4), 17 / 70),
+        ((2, 4, 2, 4), 53 / 70),
+        ((0, 4, 4, 4), 1.0),
+        ((0, 0, 3, 4), 1.0),
+    ],
+)
+def test_a_higher_rate_has_the_p_of_fisher(rates: tuple[int, int, int, int], expected: float) -> None:
+    assert higher_rate_test(*rates) == pytest.approx(expected)
 
 
 def test_cases_that_could_have_broken_make_a_broken_one_likelier() -> None:
