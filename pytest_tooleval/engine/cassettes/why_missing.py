@@ -7,6 +7,8 @@ import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import eq
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,55 +48,49 @@ class Nearest:
 
 
 class _Question(NamedTuple):
-    """The line of a recorded question, its place, and a hash of each of its fields."""
+    """A recorded question, the number of its line, and the texts of the fields that are compared."""
 
     line: int
-    place: LineSpan
-    hashes: tuple[int, ...]
-
-    @property
-    def others(self) -> tuple[int, ...]:
-        """The hashes of all fields of a question to a model but its tools."""
-        if len(self.hashes) != len(_FIELDS):
-            return ()
-        at = _FIELDS.index("tools")
-        return self.hashes[:at] + self.hashes[at + 1 :]
+    asked: Mapping[str, Any]
+    texts: tuple[str, ...]
 
 
 class RecordedQuestions:
-    """The questions of a cassette. Memory has their places and hashes, and the definitions of tools."""
+    """The questions of a cassette, and the definitions of their tools; read when one is missing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: list[_Question] | None = None
         self._definitions: dict[str, Mapping[str, Any]] = {}
-        self._by_others: dict[tuple[int, ...], _Question] = {}
+
+    @cached_property
+    def _known(self) -> Sequence[_Question]:
+        return list(self._read())
+
+    @cached_property
+    def _by_others(self) -> Mapping[tuple[str, ...], _Question]:
+        return {_without_tools(each.texts): each for each in self._known}
 
     def only_tools(self, asked: Mapping[str, Any]) -> Nearest | None:
         """The question that differs in its tools alone; fast, however many are recorded."""
         missing = summary(asked)
-        own = _Question(0, LineSpan(0, 0), _hashes(missing))
-        self._read_once()
-        found = self._by_others.get(own.others) if "tools" in asked else None
+        found = self._by_others.get(_without_tools(_texts(missing))) if "tools" in asked else None
         if found is None:
             return None
-        with self._path.open("rb") as file:
-            recorded = json.loads(line_at(file, found.place))["asked"]
-        return Nearest(found.line, tuple(self._differences(asked, missing, recorded)), only_tools=True)
+        differences = self._differences(asked, missing, found.asked)
+        return Nearest(found.line, tuple(differences), only_tools=True)
 
     def nearest(self, asked: Mapping[str, Any]) -> Nearest | None:
         """The question with the fewest differing fields; None if none of this kind is recorded."""
         missing = summary(asked)
-        own = _hashes(missing)
+        own = _texts(missing)
         same: dict[int, list[_Question]] = {}
-        for each in self._read_once():
-            if len(each.hashes) == len(own):
-                count = sum(a == b for a, b in zip(each.hashes, own, strict=True))
-                same.setdefault(count, []).append(each)
+        for each in self._known:
+            if len(each.texts) == len(own):
+                same.setdefault(sum(map(eq, each.texts, own)), []).append(each)
         if not same:
             return None
-        line, recorded = self._most_alike(same[max(same)], canonical(missing["messages"]))
-        return Nearest(line, tuple(self._differences(asked, missing, recorded)))
+        found = _most_alike(same[max(same)], missing)
+        return Nearest(found.line, tuple(self._differences(asked, missing, found.asked)))
 
     def _differences(
         self, asked: Mapping[str, Any], missing: Mapping[str, Any], recorded: Mapping[str, Any]
@@ -133,44 +129,40 @@ class RecordedQuestions:
         if names != before and sorted(names) == sorted(before):
             yield "tools: their order"
 
-    def _read_once(self) -> Sequence[_Question]:
-        if self._known is None:
-            self._known = list(self._read())
-            self._by_others = {each.others: each for each in self._known}
-        return self._known
-
     def _read(self) -> Iterator[_Question]:
         """Read each readable line."""
         if not self._path.is_file():
             return
-        start = 0
         with self._path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                place = LineSpan(start, len(line))
-                start += len(line)
                 with contextlib.suppress(*_UNREADABLE):
                     read = json.loads(line)
                     self._definitions.update(read.get("definitions", {}))
-                    yield _Question(number, place, _hashes(read["asked"]))
-
-    def _most_alike(self, found: Sequence[_Question], messages: str) -> tuple[int, dict[str, Any]]:
-        """The question with the most similar messages."""
-        best, most = found[0], -1.0
-        matcher = difflib.SequenceMatcher(None, "", messages)  # prepares only its second text
-        with self._path.open("rb") as file:
-            for each in found if len(found) > 1 else ():
-                question = json.loads(line_at(file, each.place))["asked"]
-                matcher.set_seq1(canonical(question.get("messages")))
-                if matcher.real_quick_ratio() > most and (alike := matcher.quick_ratio()) > most:
-                    best, most = each, alike
-            return best.line, json.loads(line_at(file, best.place))["asked"]
+                    yield _Question(number, read["asked"], _texts(read["asked"]))
 
 
 _UNREADABLE = (ValueError, TypeError, KeyError, RecursionError, AttributeError)
 
 
-def _hashes(question: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(hash(_compared(field, question)) for field in _fields(question))
+def _most_alike(found: Sequence[_Question], missing: Mapping[str, Any]) -> _Question:
+    """The question with the most similar messages."""
+    best, most = found[0], -1.0
+    # It prepares only its second text.
+    matcher = difflib.SequenceMatcher(None, "", canonical(missing["messages"]))
+    for each in found if len(found) > 1 else ():
+        matcher.set_seq1(canonical(each.asked.get("messages")))
+        if matcher.real_quick_ratio() > most and (alike := matcher.quick_ratio()) > most:
+            best, most = each, alike
+    return best
+
+
+def _texts(question: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(_compared(field, question) for field in _fields(question))
+
+
+def _without_tools(texts: tuple[str, ...]) -> tuple[str, ...]:
+    at = _FIELDS.index("tools")
+    return texts[:at] + texts[at + 1 :]
 
 
 def _compared(field: str, question: Mapping[str, Any]) -> str:
