@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -287,31 +286,12 @@ def _read(data: dict[str, Any], test: Test, *, has_rounds: bool) -> tuple[Suite,
     if must_call:
         data = {**data, "test_cases": [{**case, "tool_choice": "auto"}]}
     suite, findings = read_suite(data)
-    # Mostly, only the prompt differs from test to test.
-    asked = json.dumps(_without_prompts(data), sort_keys=True, default=repr)
-    if findings or asked not in _sound:
-        findings += suite_errors(suite, lambda _: 0, None)
+    findings += suite_errors(suite, lambda _: 0, None)
     if findings:
         raise ConfigError("\n".join(_named(each.loc, each.message) for each in findings))
-    if len(_sound) >= _MOST_SOUND:
-        _sound.clear()
-    _sound.add(asked)
     suite.note_places(test.path.parent, [test.line], ())
     (written,) = suite.test_cases
     return suite, written.model_copy(update={"tool_choice": "required"}) if must_call else written
-
-
-# The last questions without mistakes, but for their prompts.
-_sound: set[str] = set()
-_MOST_SOUND = 100
-
-
-def _without_prompts(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A question with its prompts left out, where they are texts."""
-    (case,) = data["test_cases"]
-    prompts = [turn["prompt"] for turn in case.get("turns", ())]
-    plain = [(isinstance(each, str) and bool(each.strip())) or each for each in prompts]
-    return {**data, "test_cases": [{**case, "turns": plain}]}
 
 
 def _named(loc: Sequence[str | int], message: str) -> str:
