@@ -12,7 +12,6 @@ from operator import eq
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...files.appending import LineSpan, line_at
 from ...text import first_few, json_text, shorten
 from ..exchange.tools import fields_of
 from .questions import canonical, definitions, summary
