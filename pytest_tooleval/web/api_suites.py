@@ -14,13 +14,11 @@ from ..errors import ConfigError, McpError
 from ..mcp.discover import Discovery, discover
 from ..mcp.server import McpServer
 from ..mcp.tools import imported, title_of
-from ..mutation.text import mutation_problems
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Suite
 from ..suite.schema import suite_schema
 from ..suite.source import SuiteSource
 from .bodies import McpImport, NewSuite, SuiteText, read, read_body, taking
-from .mutation import mutation_of
 from .responses import ApiError, field_error, json_response, needed, problem_dicts
 from .suite_files import Examined, SuiteFolder, check_name, suite_to_text, text_of
 
@@ -141,20 +139,6 @@ def show_schema(request: Request) -> Response:
     return json_response(suite_schema())
 
 
-async def show_mutation(request: Request) -> Response:
-    """The mutation score of the saved file, and what lets wrong answers pass; null after its time."""
-    file, folder = _file(request), _folder(request)
-    content = await run_in_threadpool(folder.read, file)
-    suite, document = (await run_in_threadpool(folder.examine, content, file)).whole()
-    if "tools_from" in document.data:
-        raise field_error(422, "tools_from", "the page starts no server; use tooleval mutate", file)
-    found = await mutation_of(suite, folder.root, file, request.is_disconnected)
-    if found is None:
-        return json_response(None)
-    shown = {"score": found.score, "mutants": found.mutants, "survivors": found.survivors}
-    return json_response({**shown, "gaps": problem_dicts(mutation_problems(suite, found))})
-
-
 async def import_mcp(request: Request) -> Response:
     """Discover the tools; `file` updates that suite; `save` writes it."""
     body = await read(request, McpImport)
@@ -225,5 +209,4 @@ ROUTES = [
     Route("/api/suite", replace_suite, methods=["PUT"]),
     Route("/api/suite", delete_suite, methods=["DELETE"]),
     Route("/api/suite/check", check_suite, methods=["POST"]),
-    Route("/api/suite/mutation", show_mutation, methods=["GET"]),
 ]

@@ -25,10 +25,10 @@ export class ApiError extends Error {
  * The JSON of a response; null for one without content. Throws ApiError.
  * @param {string} method
  * @param {string} path
- * @param {{body?: unknown, etag?: string, signal?: AbortSignal, read?: (text: string) => any}} [options]
+ * @param {{body?: unknown, etag?: string, read?: (text: string) => any}} [options]
  * @returns {Promise<any>}
  */
-export async function call(method, path, { body, etag, signal, read = JSON.parse } = {}) {
+export async function call(method, path, { body, etag, read = JSON.parse } = {}) {
   /** @type {Record<string, string>} */
   const headers = { "X-Tooleval": "page" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -36,10 +36,9 @@ export async function call(method, path, { body, etag, signal, read = JSON.parse
   const sent = body === undefined ? undefined : JSON.stringify(body);
   let response, text;
   try {
-    response = await fetch(path, { method, headers, body: sent, signal });
+    response = await fetch(path, { method, headers, body: sent });
     text = await response.text();
   } catch (error) {
-    if (signal?.aborted) throw error;
     throw new ApiError(0, "No response from the server. Is tooleval ui still running?");
   }
   /** @type {any} */
@@ -57,7 +56,7 @@ export async function call(method, path, { body, etag, signal, read = JSON.parse
 /**
  * The address of a suite file in the API, or of something about it.
  * @param {string} file
- * @param {"" | "/check" | "/mutation"} about
+ * @param {"" | "/check"} about
  */
 export function suitePath(file, about = "") {
   return `/api/suite${about}${query({ file })}`;

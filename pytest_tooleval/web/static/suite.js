@@ -11,7 +11,7 @@ import { toolsAt } from "./json-completion.js";
 import { NEW_TOOL, newCase } from "./create.js";
 import { caseList } from "./suite-cases.js";
 import { button, el, link, outcomeText, shown, shownNodes } from "./page/dom.js";
-import { plural, scoreText } from "./page/numbers.js";
+import { plural } from "./page/numbers.js";
 
 /** @import { Problem } from "./api.js" */
 /** @import { Path } from "./json-text.js" */
@@ -20,7 +20,6 @@ import { plural, scoreText } from "./page/numbers.js";
 const START = "https://pytest-tooleval.github.io/pytest-tooleval/latest/get-started/forty/";
 const LONG = 300_000;
 const MOST_LISTED = 50;
-const SLOW = 2000; // milliseconds until it is said that the mutation score is being computed
 
 /** @param {import("./main.js").Visit} visit */
 export async function show({ place, rest, isGone }) {
@@ -50,8 +49,6 @@ class Editor {
     /** @type {Problem[]} */
     this.warnings = [];
     this.checks = 0;
-    /** Ends the computation of a mutation score. */
-    this.stopMutating = () => {};
     this.isSaving = false;
     this.title = el("bdi", {});
     this.state = el("span", { class: "state", role: "status" });
@@ -59,7 +56,6 @@ class Editor {
     this.runLink = link(`#/run${query({ file })}`, "Run", { class: "button" });
     this.messages = el("div", {});
     this.findings = el("div", { class: "findings" });
-    this.mutation = el("div", { class: "findings" });
     this.json = new JsonEditor("The suite as JSON", { schema, data: () => this.known, typed: () => this.typedJson() });
     this.cases = el("nav", { class: "case-list", "aria-label": "Cases", hidden: "" });
     this.checking = debounced(() => void this.check(), () => (this.text.length > LONG ? 1500 : 350));
@@ -79,7 +75,6 @@ class Editor {
       el("p", { class: "muted" }, el("bdi", {}, shownNodes(file)), " · ", this.state),
       this.messages,
       this.findings,
-      this.mutation,
       el("div", { class: "row" }, ...this.adding, help),
       el("div", { class: "columns" }, this.cases, this.json.node),
     );
@@ -87,7 +82,6 @@ class Editor {
 
   leave() {
     document.removeEventListener("keydown", this.onKey);
-    this.stopMutating();
     this.json.remove();
     this.checking.stop();
   }
@@ -108,7 +102,6 @@ class Editor {
     this.json.load(this.text.replace(/\r\n?/g, "\n"), text === null);
     this.parse();
     this.found(found);
-    void this.mutate();
   }
 
   parse() {
@@ -196,38 +189,6 @@ class Editor {
     this.showState();
   }
 
-  /** The mutation score of the saved file, if it has no problems. */
-  async mutate() {
-    this.stopMutating();
-    this.mutation.replaceChildren();
-    const cases = this.data?.test_cases?.length ?? 0;
-    // The tools of a server are unknown here.
-    if (this.problems.length || this.data?.tools_from || cases === 0) return;
-    const mutating = new AbortController();
-    this.stopMutating = () => mutating.abort();
-    const stop = button("Stop", () => {
-      mutating.abort();
-      this.mutation.replaceChildren();
-    });
-    const slow = setTimeout(() => this.mutation.replaceChildren(el("p", {}, "Computing the mutation score\u2026 ", stop)), SLOW);
-    const { signal } = mutating;
-    const found = await call("GET", suitePath(this.file, "/mutation"), { signal }).catch((error) => ({ error }));
-    clearTimeout(slow);
-    if (signal.aborted) return;
-    this.mutation.replaceChildren();
-    if (found?.error) return;
-    if (found === null) {
-      const words = "Computing the mutation score takes too long here. It has no time limit with ";
-      this.mutation.replaceChildren(el("p", {}, words, el("code", {}, "tooleval mutate"), "."));
-      return;
-    }
-    const score = found.score !== null ? `Mutation score ${scoreText(found.score)}` : "No mutation score";
-    const passing = found.survivors ? `: ${found.survivors} of ${plural(found.mutants, "wrong answer")} would pass` : "";
-    if (found.score === null && !found.gaps.length) return;
-    if (found.gaps.length) this.mutation.replaceChildren(this.list("warning", score + passing, found.gaps, false));
-    else this.mutation.replaceChildren(el("p", {}, outcomeText("passed", `${score}: all ${plural(found.mutants, "wrong answer")} would fail`)));
-  }
-
   /**
    * @param {string} outcome
    * @param {string} words
@@ -268,7 +229,6 @@ class Editor {
       this.warnings = written.warnings;
       if (this.text === sent) this.problems = [];
       this.showFindings();
-      void this.mutate();
       announce("Saved");
     } catch (error) {
       this.notSaved(error);

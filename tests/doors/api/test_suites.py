@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import stat
@@ -14,7 +13,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from pytest_tooleval.suite.load import load_suite
-from pytest_tooleval.web.mutation import mutation_of
 
 from .suites import as_text, case, tool, weather
 
@@ -59,59 +57,6 @@ def test_all_suites_are_listed_broken_ones_too(client: TestClient, folder: Path)
     assert rows["a/drafts.tooleval.json"] == {"name": "Weather", **counts}
     assert rows["broken.tooleval.json"]["name"] is None
     assert rows["broken.tooleval.json"]["problems"] >= 2
-
-
-def test_a_suite_shows_whether_it_would_notice_wrong_answers(client: TestClient, folder: Path) -> None:
-    tools = [tool(), tool("delete_all")]
-    cases = weather(case("Paris"), case("Oslo", thresholds={"overall": 0.5}))
-    (folder / FILE).write_text(json.dumps({**cases, "tools": tools}))
-
-    found = client.get(f"/api/suite/mutation?file={FILE}").json()
-
-    assert 0 < found["score"] < 1
-    assert found["score"] == pytest.approx(1 - found["survivors"] / found["mutants"])
-    assert {gap["field"] for gap in found["gaps"]} == {"test_cases[1]"}
-    assert any(gap["message"].endswith('"thresholds": {"overall": 1.0}') for gap in found["gaps"])
-    (folder / FILE).write_text("{")
-    assert client.get(f"/api/suite/mutation?file={FILE}").status_code == 422
-
-
-def test_a_mutation_score_has_a_time_limit_and_ends_with_its_request(
-    client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The world says in a file that it is made, and hangs."""
-    made = "import os, time\nclass W:\n    def __init__(self): self.a = 0\n"
-    hangs = "    def add(self):\n        open(f'{os.getpid()}.made', 'w'); time.sleep(60)\n"
-    (folder / "w.py").write_text(made + hangs, encoding="utf-8")
-    turns = [{"prompt": "Add.", "expected_calls": [{"tool": "add"}]}]
-    suite = {"name": "s", "world": "w:W", "test_cases": [{"id": "c", "turns": turns, "match": "state"}]}
-    (folder / FILE).write_text(json.dumps(suite), encoding="utf-8")
-
-    def is_made() -> list[Path]:
-        return [*folder.glob("*.made")]
-
-    async def is_gone() -> bool:
-        return bool(is_made())
-
-    found = asyncio.run(mutation_of(load_suite(folder / FILE), folder, FILE, is_gone))
-
-    assert found is None
-    assert len(is_made()) == 1
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(is_made()[0].stem), 0)
-    monkeypatch.setattr("pytest_tooleval.web.mutation.TIME_LIMIT_S", 0.5)
-    answer = client.get(f"/api/suite/mutation?file={FILE}")
-    assert (answer.status_code, answer.json()) == (200, None)
-
-
-def test_the_page_starts_no_server_for_a_mutation_score(client: TestClient, folder: Path) -> None:
-    suite = {"name": "s", "tools_from": {"mcp": {"stdio": "no-such-server"}}, "test_cases": []}
-    (folder / FILE).write_text(json.dumps(suite), encoding="utf-8")
-
-    answer = client.get(f"/api/suite/mutation?file={FILE}")
-
-    assert answer.status_code == 422
-    assert "the page starts no server; use tooleval mutate" in answer.json()["error"]["message"]
 
 
 def test_a_file_that_is_too_large_is_listed_and_not_read(
