@@ -14,9 +14,9 @@ from pydantic_core import to_jsonable_python
 
 from ..errors import AgentGaveUp, StopKind
 from ..record.status import StatusWord, error_or_unknown
+from ..record.transcript import SYSTEM_ROLES
 
 Message = dict[str, Any]
-_SYSTEM_ROLES = ("system", "developer")
 
 
 @dataclass(frozen=True)
@@ -276,8 +276,8 @@ def split_prompt(messages: list[Message]) -> tuple[list[Message], str]:
 
 def without_system(messages: list[Message]) -> tuple[str, list[Message]]:
     """The system prompts as one text, and the other messages."""
-    system = [text_of(message) for message in messages if message["role"] in _SYSTEM_ROLES]
-    rest = [message for message in messages if message["role"] not in _SYSTEM_ROLES]
+    system = [text_of(message) for message in messages if message["role"] in SYSTEM_ROLES]
+    rest = [message for message in messages if message["role"] not in SYSTEM_ROLES]
     return "\n\n".join(system), rest
 
 

@@ -152,8 +152,7 @@ class AgentRun:
         __tracebackhide__ = True
         dialogue = self._running.dialogue
         if dialogue.is_over:
-            calls = dialogue.is_over and self.calls
-            why = "nothing answered its calls; pass world=" if calls else "it has no usable answer"
+            why = "nothing answered its calls; pass world=" if self.calls else "it has no usable answer"
             raise ConfigError(f"the conversation is over: {why}")
         dialogue.say(prompt_messages(text))
 

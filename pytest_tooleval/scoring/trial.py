@@ -157,11 +157,9 @@ class Scored(NamedTuple):
         return structs.replace(self.result, scores={**self.result.scores, **texts})
 
 
-def score_transcript(
-    case: ResolvedCase, transcript: Transcript, *, scorers: Sequence[Scorer] = (), trial: int = 0
-) -> TrialResult:
+def score_transcript(case: ResolvedCase, transcript: Transcript) -> TrialResult:
     """Score one conversation as `score_trial` does, without explanations."""
-    return score_trial(case, transcript, scorers=scorers, trial=trial).result
+    return score_trial(case, transcript).result
 
 
 def score_trial(

@@ -10,7 +10,7 @@ from pytest_tooleval.errors import ConfigError, ScoringError
 from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.scoring.registry import ScorerRegistry
-from pytest_tooleval.scoring.trial import score_transcript
+from pytest_tooleval.scoring.trial import score_trial
 from pytest_tooleval.suite.case import ResolvedCase
 
 from .cases import call, resolved
@@ -34,7 +34,7 @@ def run(answer: Any, **case: Any) -> TrialResult:
     registry.register(Brevity(answer))
     transcript = Transcript.from_calls([call("a")])
     fields = {"expected_tool": "a", **case}
-    return score_transcript(resolved(None, **fields), transcript, scorers=registry.scorers)
+    return score_trial(resolved(None, **fields), transcript, scorers=registry.scorers).result
 
 
 def test_its_metric_can_have_a_threshold() -> None:
