@@ -119,7 +119,7 @@ def _grouped(text: str) -> str:
     return f"{int(whole):,}" + (f".{kept}" if kept else "")
 
 
-def amount_text(name: str, value: float, limits: Iterable[float] = ()) -> str:
+def amount_text(name: str, value: float, limits: Iterable[float]) -> str:
     """Return an amount of `AMOUNTS`: `1,000,001`, `$0.0123`, `1.20 s`."""
     if name == "cost_usd":
         return usd_text(value, limits)

@@ -33,7 +33,7 @@ _READ = 20
 
 
 def find_base(
-    root: Path, place: Place, branch: str | None, holding: Collection[tuple[str, str]] = ()
+    root: Path, place: Place, branch: str | None, holding: Collection[tuple[str, str]]
 ) -> Side:
     """All whole runs of the base as one, passed or not: choosing only good ones would favor luck.
 

@@ -17,9 +17,7 @@ _GOOD_LOOKED_AT = 100
 _LISTED = 8
 
 
-def find_run(
-    runs: Runs, name: str, holding: Collection[tuple[str, str]], root: str | None = None
-) -> str:
+def find_run(runs: Runs, name: str, holding: Collection[tuple[str, str]], root: str | None) -> str:
     """The id of the run that a name means.
 
     `latest` is the newest run that was not cut short, `latest~2` the second before it, and

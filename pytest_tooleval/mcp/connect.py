@@ -171,7 +171,7 @@ class _Noted:
         return item
 
 
-def content_of(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> Content:
+def content_of(blocks: Sequence[Mapping[str, Any]], structured: object) -> Content:
     """A tool's answer: texts on separate lines, or parts if there are images that models take.
 
     Other contents are JSON without their bytes.

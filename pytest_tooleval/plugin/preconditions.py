@@ -26,7 +26,7 @@ def no_model(config: pytest.Config, needs: str = "") -> str:
     )
 
 
-def missing_model(config: pytest.Config, settings: Settings, path: str = "") -> str:
+def missing_model(config: pytest.Config, settings: Settings, path: str) -> str:
     """Why a run with cases but no model is a usage error; empty if the cases are skipped.
 
     `path` is one from `path_of_cases`.

@@ -51,7 +51,7 @@ class EventLine(NamedTuple):
     place: int
 
 
-def run_pytest(arguments: Sequence[str], *, has_secrets: bool = True) -> Ended:
+def run_pytest(arguments: Sequence[str], *, has_secrets: bool) -> Ended:
     """Run pytest in this terminal. Without secrets, cases that cannot be asked are skipped."""
     kept: deque[bytes] = deque(maxlen=_ERROR_LINES)
     child = subprocess.Popen(

@@ -169,9 +169,7 @@ def table_lines(table: Table) -> list[str]:
     return aligned([titles, *rows], texts=texts) if table.records else []
 
 
-def columns_at(
-    place: View, records: Sequence[Record], only: Collection[str] | None = None
-) -> list[Column]:
+def columns_at(place: View, records: Sequence[Record], only: Collection[str] | None) -> list[Column]:
     """The columns of a table of these records that have a value.
 
     With `only`, of metrics and pass@k only these.

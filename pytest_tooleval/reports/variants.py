@@ -48,7 +48,7 @@ def variants_table(variants: Sequence[ComparedVariant]) -> Table:
 
 
 def variant_lines(
-    variants: Sequence[ComparedVariant], shared: Container[str], *, whole: bool = False
+    variants: Sequence[ComparedVariant], shared: Container[str], *, whole: bool
 ) -> Iterator[str]:
     """The table, and the worst cases of each variant, for a terminal."""
     yield from table_lines(variants_table(variants))
@@ -90,7 +90,7 @@ def variant_remarks(variants: Sequence[ComparedVariant]) -> Iterator[str]:
 
 
 def variant_changes(
-    variants: Sequence[ComparedVariant], shared: Container[str], *, whole: bool = False
+    variants: Sequence[ComparedVariant], shared: Container[str], *, whole: bool
 ) -> Iterator[str]:
     """The cases that changed most, calls to added tools, and cases that were left out.
 

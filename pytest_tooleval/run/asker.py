@@ -139,7 +139,7 @@ class Asker:
         found = recorded(trials)
         return Pending(coming=self.runner.submit(*trials)) if found is None else Pending(found)
 
-    def _trial(self, job: Job, number: int, *, fresh: bool = False, first: bool = False) -> TrialRequest:
+    def _trial(self, job: Job, number: int, *, fresh: bool, first: bool) -> TrialRequest:
         self._asked += not first
         return TrialRequest(job, job.case.first_trial + number, 0 if first else self._asked, fresh)
 

@@ -26,7 +26,7 @@ from .one_call import NOT_OFFERED, shown_arguments, shown_tool
 _MOST_FAULTS = 20
 
 
-def score_arguments(calls: InTurns, turns: Turns = ()) -> Draft:
+def score_arguments(calls: InTurns, turns: Turns) -> Draft:
     """Score 1.0 if all arguments are valid, else 0.0; None without a call.
 
     A call is also invalid if its turn did not offer its tool, its arguments are not a JSON object, a key

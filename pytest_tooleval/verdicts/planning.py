@@ -38,7 +38,7 @@ class Reach(NamedTuple):
     passes: float | None
 
 
-def reach(weights: Sequence[float], needed: float, confidence: float, *, binary: bool = False) -> Reach:
+def reach(weights: Sequence[float], needed: float, confidence: float, *, binary: bool) -> Reach:
     """Return the means, over cases with these weights, whose interval excludes `needed`.
 
     This is valid for any scores: none with the same mean have a wider interval than scores of 0 and 1,

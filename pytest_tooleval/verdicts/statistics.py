@@ -107,7 +107,7 @@ def summed(values: Sequence[float], clusters: Sequence[int]) -> list[float]:
     return sums
 
 
-def mean_of(cases: Sequence[tuple[float, float, int]], *, intervals: bool = True) -> Mean:
+def mean_of(cases: Sequence[tuple[float, float, int]], *, intervals: bool) -> Mean:
     """The mean over cases given as (value, weight, cluster), with its interval if `intervals`."""
     values, weights, clusters = zip(*cases, strict=True)
     mean = sum(map(operator.mul, values, weights)) / sum(weights)
@@ -151,9 +151,7 @@ def mean_interval(
 
 
 def effective_cases(
-    values: Sequence[float],
-    weights: Sequence[float] | None = None,
-    clusters: Sequence[int] | None = None,
+    values: Sequence[float], weights: Sequence[float] | None, clusters: Sequence[int] | None
 ) -> tuple[float, float]:
     """The mean and the effective number of cases for `mean_interval`; (0, 0) without cases."""
     if not values:

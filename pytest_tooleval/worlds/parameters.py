@@ -65,7 +65,7 @@ def name_of(method: Callable[..., Any]) -> str:
     return str(getattr(function, "__qualname__", function))
 
 
-def parsers_of(method: Callable[..., Any], *, exact: bool = False) -> Parsers:
+def parsers_of(method: Callable[..., Any], *, exact: bool) -> Parsers:
     """Return what makes the objects that the method's parameters ask for.
 
     An int for a `float` becomes one, and 2.0 for an `int`, unless `exact`. Raises WorldError if pydantic

@@ -175,7 +175,7 @@ def choice_errors(scope: Scope) -> Findings:
         yield Finding(at, message)
 
 
-def forced_warnings(scope: Scope, given: Choice | None = None) -> Findings:
+def forced_warnings(scope: Scope, given: Choice | None) -> Findings:
     """A `tool_choice`, perhaps `given` on the command line, that forces a call where none is right."""
     case = scope.case
     if case.expects_nothing and forces_call(given or case.tool_choice or scope.suite.tool_choice):
