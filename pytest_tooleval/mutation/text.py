@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..errors import Problem
-from ..suite.model import Suite
-from ..text import ELLIPSIS, counted
+from ..text import ELLIPSIS
 from .answers import call_with_arguments
-from .results import CaseMutation, MutantCall, SuiteMutation
+from .results import CaseMutation, MutantCall
 
 
 class Gap(NamedTuple):
@@ -30,23 +28,6 @@ def gaps_of(case: CaseMutation) -> list[Gap]:
         shown = _shown_answer(survivor.calls, case.calls or ())
         gap.answers.append(f"{kind}: {shown}" if shown else kind)
     return list(gaps.values())
-
-
-def mutation_problems(suite: Suite, found: SuiteMutation) -> Iterator[Problem]:
-    """Yield the lines to add to a suite, and cases without a known right answer, with their places."""
-    places = {case.id: suite.place_of(index) for index, case in enumerate(suite.test_cases)}
-    for policy in found.unnoticed:
-        message = f"no case would notice a call that breaks {policy}"
-        yield Problem(found.file, 1, 1, "policies", message)
-    for case in found.cases:
-        field = f"test_cases[{places[case.id]}]"
-        if case.unknown:
-            yield Problem(found.file, case.line, 1, field, f"no right answer is known: {case.unknown}")
-        for gap in gaps_of(case):
-            more = counted(len(gap.answers) - 1, "other") if len(gap.answers) > 1 else ""
-            passing = gap.answers[0] + (f", and {more}" if more else "")
-            message = f"passes, and should not: {passing}; add to {gap.to}: {gap.add}"
-            yield Problem(found.file, case.line, 1, field, message)
 
 
 def _shown_answer(calls: Sequence[MutantCall], right: Sequence[MutantCall]) -> str:
