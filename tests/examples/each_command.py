@@ -56,10 +56,8 @@ def opens(suite: str) -> int:
     with contextlib.closing(app.state.runs):
         client = TestClient(app, base_url=f"http://{_HOST}", headers=headers)
         shown = client.get("/api/suite", params={"file": suite})
-        found = client.get("/api/suite/mutation", params={"file": suite})
-    print(shown.text, found.text)
-    starts_server = "tools_from" in shown.json()["suite"]
-    return 0 if (shown.status_code, found.status_code) == (200, 422 if starts_server else 200) else 1
+    print(shown.text)
+    return 0 if shown.status_code == 200 else 1
 
 
 _COMMANDS: dict[str, Callable[[str], int]] = {
