@@ -127,7 +127,15 @@ class Calls(list[Call]):
         odd = [] if known is None else [name for name in call.arguments if name not in {*known, *used}]
         if odd:
             raise TypeError(f"{call.name!r} has no parameter {odd[0]!r}{near(odd[0], known or ())}")
-        if call.arguments or call._is_open:
+        if call._is_open:
+            return
+        if call.arguments:
+            opened = Call(call.name, ..., **call.arguments)
+            wider = next((each for each in self if each == opened), None)
+            if wider is not None and not any(each == call for each in self):
+                raise TypeError(
+                    f"{wider!r} was made; write {opened!r} if further arguments do not matter"
+                )
             return
         if any(each.name == call.name and each.arguments for each in self):
             raise TypeError(

@@ -96,6 +96,8 @@ def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
     nothing = RunProblem("cases", "--tooleval-preset=strict: no case was evaluated")
     assert list(judge_run([], RUN, judging).findings) == [nothing]
     assert list(judge_run([WRONG], RUN, judging).findings) == []
+    skipped = structs.replace(WRONG, outcome="skipped")
+    assert list(judge_run([skipped], RUN, judging).findings) == [nothing]
 
 
 def test_answers_of_older_code_are_inconclusive() -> None:
