@@ -114,7 +114,7 @@ class Calls(list[Call]):
     def _require_clear(self, call: object) -> None:
         """Refuse `not in` for an unknown tool or parameter, which would hold and say nothing.
 
-        So would `call("refund") not in run.calls` if it was called with arguments.
+        So would `call("refund") not in run.calls` if it was called with further arguments.
         """
         __tracebackhide__ = True
         _require_no_text(call)
@@ -127,21 +127,10 @@ class Calls(list[Call]):
         odd = [] if known is None else [name for name in call.arguments if name not in {*known, *used}]
         if odd:
             raise TypeError(f"{call.name!r} has no parameter {odd[0]!r}{near(odd[0], known or ())}")
-        if call._is_open:
-            return
-        if call.arguments:
-            opened = Call(call.name, ..., **call.arguments)
-            wider = next((each for each in self if each == opened), None)
-            if wider is not None and not any(each == call for each in self):
-                raise TypeError(
-                    f"{wider!r} was made; write {opened!r} if further arguments do not matter"
-                )
-            return
-        if any(each.name == call.name and each.arguments for each in self):
-            raise TypeError(
-                f"call({call.name!r}) has no arguments, and {call.name} was called with some; "
-                f"write call({call.name!r}, ...) for any call of it"
-            )
+        opened = Call(call.name, ..., **call.arguments)
+        wider = next((each for each in self if each == opened), None)
+        if wider is not None and not any(each == call for each in self):
+            raise TypeError(f"{wider!r} was made; write {opened!r} if further arguments do not matter")
 
     def __ne__(self, other: object) -> bool:
         __tracebackhide__ = True

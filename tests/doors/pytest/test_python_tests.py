@@ -1042,7 +1042,7 @@ CALL_MISTAKES = {
     'assert call("refnd", ...) not in run.calls': "*no tool is called 'refnd', did you mean refund?",
     'tooleval("Hi", agent=agent, forbidden_calls=[call("refund", ..., ordr=1)], world=Shop)': "*ordr*",
     'assert call("refund", ..., ordr="A1") not in run.calls': "*'refund' has no parameter 'ordr', did*",
-    'assert call("get_order") not in run.calls': "*write call('get_order', ...) for any call of it",
+    'assert call("get_order") not in run.calls': "*write call('get_order', ...) if further *",
     'assert run.calls.count(call("refnd")) == 0': "*no tool is called 'refnd', did you mean refund?",
     'assert run.calls == ["get_order"]': "*a call never equals a text; write [[]call('get_order', ...)*",
 }
