@@ -43,8 +43,7 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
             loc: Loc = ("test_cases", index)
             case = resolve(suite, test)
             try:
-                every = (finding for each in case.variations for finding in _rehearse(each, loc))
-                found = list(dict.fromkeys(every))  # parts without alternatives are in each variation
+                found = [each._replace(loc=(*loc, *each.loc)) for each in _rehearsed(case)]
             except (WorldError, CannotCompare) as error:
                 if str(error) in reported:  # such as a failed import of the world
                     continue
@@ -64,6 +63,17 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
                 yield Finding(loc, error.message)
 
 
+def _rehearsed(case: ResolvedCase) -> Sequence[Finding]:
+    """What is wrong with a case's expected calls, by places in it. Each case runs once per process."""
+    assert case.world is not None
+
+    def run() -> list[Finding]:
+        every = (finding for each in case.variations for finding in _rehearse(each))
+        return list(dict.fromkeys(every))  # parts without alternatives are in each variation
+
+    return case.world.memory.once(("rehearsed", case.id, case.arm), run)
+
+
 def require_answers(case: ResolvedCase) -> None:
     """Raise CannotCompare if the world cannot answer the case's expected calls.
 
@@ -77,14 +87,14 @@ def require_answers(case: ResolvedCase) -> None:
 
 def _unanswered(case: ResolvedCase) -> str:
     try:
-        found = [each for variation in case.variations for each in _rehearse(variation, ())]
+        found = _rehearsed(case)
     except WorldError as error:
         return str(error)
     return next((each.message for each in found if "expected_state" not in each.loc), "")
 
 
-def _rehearse(case: ResolvedCase, loc: Loc) -> Findings:
-    *turns, whole = parts_of(case, loc)
+def _rehearse(case: ResolvedCase) -> Findings:
+    *turns, whole = parts_of(case, ())
     offered = [{tool.name for tool in each.tools} for each in case.turns]
     yield from _play(case, turns, offered, [] if case.expected.calls else [whole])
     if case.expected.calls:
