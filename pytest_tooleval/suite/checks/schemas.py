@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -189,13 +189,10 @@ def unknown_params(
 ) -> Findings:
     """Params that no tool takes: errors where a call must not be made, as they would forbid nothing."""
     named = tools.named(names) if params else ()
-    takes = [taken(tool.parameters) for tool in named]
-    if not named or None in takes:
-        return
-    known = dict.fromkeys(name for tool in named for name in described(tool.parameters))
-    for name in params or ():
-        if name != ANY_PARAMETER and not any(name in (own or ()) for own in takes):
-            yield Finding((*at, name), _untaken(name, named, known), at_key=True)
+    taking = _taking(named)
+    for name in params or () if named else ():
+        if name != ANY_PARAMETER and next(taking(name), None) is None:
+            yield Finding((*at, name), _untaken(name, named), at_key=True)
 
 
 def _expected(part: Expectations, at: Loc) -> _Expected:
@@ -255,18 +252,11 @@ def _params(
 ) -> Findings:
     """Params whose expected value none of the acceptable tools accepts. Rows may be of a CSV file."""
     acceptable = tools.named(names)
-    # Once for each tool, and only if it is looked at: "*" may mean thousands.
-    own = cache(lambda place: taken(acceptable[place].parameters))
-    known = cache(lambda: {each: None for tool in acceptable for each in described(tool.parameters)})
-
-    def taking(name: str) -> Iterator[Tool]:
-        takes = ((tool, own(place)) for place, tool in enumerate(acceptable))
-        return (tool for tool, names in takes if names is None or name in names)
-
+    taking = _taking(acceptable)
     for name, expected in params.items() if acceptable else ():
         first = next(taking(name), None)
         if first is None:
-            yield Finding((*at, name), _untaken(name, acceptable, known()), at_key=True)
+            yield Finding((*at, name), _untaken(name, acceptable), at_key=True)
             continue
         values = listed(expected)
         reasons = (_reason(tool, name, value) for value in values for tool in taking(name))
@@ -342,7 +332,20 @@ def _reason(tool: Tool, name: str, value: Any) -> str | None:
         return None
 
 
-def _untaken(name: str, tools: Sequence[Tool], known: Collection[str]) -> str:
+def _taking(tools: Sequence[Tool]) -> Callable[[str], Iterator[Tool]]:
+    """What returns the tools that take a parameter."""
+    # Once for each tool, and only if it is looked at: "*" may mean thousands.
+    own = cache(lambda place: taken(tools[place].parameters))
+
+    def taking(name: str) -> Iterator[Tool]:
+        takes = ((tool, own(place)) for place, tool in enumerate(tools))
+        return (tool for tool, names in takes if names is None or name in names)
+
+    return taking
+
+
+def _untaken(name: str, tools: Sequence[Tool]) -> str:
+    known = dict.fromkeys(each for tool in tools for each in described(tool.parameters))
     owner = show(tools[0].name) if len(tools) == 1 else "any of the expected tools"
     near = nearest(name, known)
     if near:

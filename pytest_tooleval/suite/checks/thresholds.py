@@ -41,13 +41,18 @@ def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str]
 
 def judging_errors(scope: Scope) -> Findings:
     """A case without a threshold that can tell right from wrong."""
-    suite, case = scope.suite, scope.case
-    if not (suite.thresholds or case.thresholds):
+    if not (scope.suite.thresholds or scope.case.thresholds):
         return  # the defaults judge
-    mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
-    if not judges(merged_thresholds(case, mode, suite.thresholds, case.thresholds)):
-        at = scope.at if case.thresholds is None else (*scope.at, "thresholds")
+    if not judges(_needed(scope)):
+        at = scope.at if scope.case.thresholds is None else (*scope.at, "thresholds")
         yield Finding(at, NOTHING_JUDGES)
+
+
+def _needed(scope: Scope) -> Mapping[str, float]:
+    """The thresholds of a case, with those of its suite and the defaults."""
+    suite, case = scope.suite, scope.case
+    mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
+    return merged_thresholds(case, mode, suite.thresholds, case.thresholds)
 
 
 def threshold_warnings(scope: Scope) -> Findings:
@@ -58,9 +63,7 @@ def threshold_warnings(scope: Scope) -> Findings:
         if why := _why_never(scope.suite, case, metric):
             message = f"{why}, so this threshold never applies"
             yield Finding((*at, metric), message, at_key=True)
-    mode = MODES[case.param_scoring or scope.suite.param_scoring or DEFAULT_MODE]
-    needed = merged_thresholds(case, mode, scope.suite.thresholds, own)
-    if not judges(metric for metric, least in needed.items() if least > 0):
+    if not judges(metric for metric, least in _needed(scope).items() if least > 0):
         message = "a threshold of 0 always holds, so any usable answer passes"
         yield Finding(at if own else scope.at, message)
     if (
