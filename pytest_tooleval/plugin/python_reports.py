@@ -8,7 +8,7 @@ import pytest
 
 from ..python.case import clean_reason
 from ..record.results import CaseResult
-from ..reports.text import render_transcript
+from ..reports.text import render_conversation
 from ..secrets import harmless, secret_values
 from ..text import printable
 
@@ -52,4 +52,4 @@ def show(report: pytest.TestReport, result: CaseResult) -> None:
             ("trials", printable("\n".join([result.reason, *lines]), keep_newlines=True))
         )
     if wrong and wrong[0].transcript is not None:
-        report.sections.append(("transcript", render_transcript(wrong[0]).partition("\n")[2]))
+        report.sections.append(("transcript", render_conversation(wrong[0])))

@@ -205,7 +205,8 @@ class Terminal(Observer):
         whole = reporter.config.option.verbose > 0
         reporter.write_sep("=", "tool calling")
         _write(reporter, score_lines(document, whole=whole))
-        outdated = () if settings.judging.strict else known.outdated
+        # If they fail the run, the verdict has them.
+        outdated = () if settings.judging.strict and self._run.is_complete else known.outdated
         for problem in (*known.problems, *outdated, *known.unclaimed):
             reporter.write_line(printable(problem), yellow=True)
         if unnamed := _unnamed(reporter, document):
@@ -237,11 +238,10 @@ class Terminal(Observer):
 
 def _unnamed(reporter: pytest.TerminalReporter, document: RowsDocument) -> int:
     """The number of cases, and of Python tests without a row, that were skipped without a model."""
-    reason = no_model(reporter.config)
-    tests = (each for each in reporter.getreports("skipped") if not hasattr(each, "tooleval"))
-    return sum(case.model == "" for case in document.unchanged) + sum(
-        reason in str(test.longrepr) for test in tests
-    )
+    cases = sum(case.model == "" for case in document.unchanged)
+    tests = [each for each in reporter.getreports("skipped") if not hasattr(each, "tooleval")]
+    reason = no_model(reporter.config) if tests else ""
+    return cases + sum(reason in str(test.longrepr) for test in tests)
 
 
 def _count_gates(reporter: Any) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from ..errors import ConfigError, ModelError, ToolevalError
@@ -79,11 +80,16 @@ class AgentRun:
     @property
     def calls(self) -> Calls:
         """All calls, in order. Those of agents that were used as tools are in the transcript."""
-        tools = {tool.name: taken(tool.parameters) for tool in self._case.tools}
+        tools = self._tools
         found = Calls(Call.of(call, tools) for reply in self._replies for call in reply.calls)
         if not self._asked.has_other_tools:
             found.tools = tools
         return found
+
+    @cached_property
+    def _tools(self) -> Mapping[str, Collection[str] | None]:
+        """The parameters of each offered tool; None for any."""
+        return {tool.name: taken(tool.parameters) for tool in self._case.tools}
 
     @property
     def text(self) -> str:

@@ -122,8 +122,10 @@ def _line(
     verdicts = {*own, *(reason.verdict for reason in reasons)}
     verdict: ModelVerdict = next((each for each in _ORDER if each in verdicts), "passed")
     ordered = sorted(reasons, key=lambda reason: _ORDER.index(reason.verdict))
-    held = [reason.text for reason in ordered if reason.verdict == "passed" != verdict]
-    texts = [reason.text.removesuffix(_NOT_FATAL) for reason in ordered[: len(ordered) - len(held)]]
+    texts = [each.text.removesuffix(_NOT_FATAL) for each in ordered if each.verdict != "passed"]
+    held = [each.text for each in ordered if each.verdict == "passed"]
+    if verdict == "passed":
+        texts, held = held, []
     text = "; ".join(filter(None, [outcomes, *texts]))
     line = ModelLine(model, verdict, text, tuple(held), broken > 0)
     if verdict == "passed" or len(str(line)) <= _WIDTH:

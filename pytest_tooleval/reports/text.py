@@ -121,9 +121,14 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def render_transcript(trial: TrialResult) -> str:
+    """The conversation below a title; empty without one."""
+    lines = render_conversation(trial)
+    return f"  transcript\n{lines}" if lines else ""
+
+
+def render_conversation(trial: TrialResult) -> str:
     """The conversation, one message or call per line."""
-    lines = _conversation_lines(trial)
-    return "\n".join(["  transcript", *(f"  {line}" for line in lines)]) if lines else ""
+    return "\n".join(f"  {line}" for line in _conversation_lines(trial))
 
 
 def _conversation_lines(trial: TrialResult) -> list[str]:

@@ -49,9 +49,9 @@ class Baseline:
 class Judging:
     """How a run is judged: the part of its settings that `tooleval merge` can repeat.
 
-    `needs_cases` is the command line's preset or baseline, which needs a case, as a gate does. `strict`
-    fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
+    `strict` fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
     key are skipped instead of errors, and a gate that has only such cases judges nothing.
+    `needs_cases` is the command line's preset or baseline, which needs a case, as a gate does.
     """
 
     gates: Gates = Gates()

@@ -36,8 +36,7 @@ def rows_document(
 ) -> RowsDocument:
     """The document without explanations and transcripts. Totals are over unchanged cases.
 
-    The gates settle which counted cases are tolerated. `intervals` adds the intervals of
-    means.
+    The gates settle which counted cases are tolerated. `intervals` adds those of means.
     """
     cases = [settled(case, gates) for case in cases]
     own = unchanged(cases)
