@@ -64,7 +64,7 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
 
 
 def _rehearsed(case: ResolvedCase) -> Sequence[Finding]:
-    """What is wrong with a case's expected calls, by places in it. Each case runs once per process."""
+    """The problems of a case's expected calls, by places in it. Each case runs once per process."""
     assert case.world is not None
 
     def run() -> list[Finding]:

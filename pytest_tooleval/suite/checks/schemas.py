@@ -333,7 +333,7 @@ def _reason(tool: Tool, name: str, value: Any) -> str | None:
 
 
 def _taking(tools: Sequence[Tool]) -> Callable[[str], Iterator[Tool]]:
-    """What returns the tools that take a parameter."""
+    """A function that returns those of the tools that take a parameter."""
     # Once for each tool, and only if it is looked at: "*" may mean thousands.
     own = cache(lambda place: taken(tools[place].parameters))
 
