@@ -55,20 +55,18 @@ class EvalSession(Observer):
         immediately, and must find the case in the history.
         """
         config, run, outputs = self._config, self.run, self.run.settings.outputs
-        files, history_writer, events = None, None, None
+        files, writer, events = None, None, None
         if outputs.history and evaluates(config):
-            history_writer = HistoryWriter(run.results, run.about, run.process.store, outputs.history)
+            writer = HistoryWriter(run.results, run.about, run.process.store, outputs.history)
         if run.results.is_whole and evaluates(config):
             others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
-            files = ReportFiles(
-                run, history_writer.trends if history_writer else None, annotates=not others
-            )
+            files = ReportFiles(run, writer.trends if writer else None, annotates=not others)
         if outputs.events is not None:
             from .events import EventStream
 
             events = EventStream(config, run)
-        terminal = Terminal(config, run, history_writer)
-        for observer in filter(None, (files, history_writer, terminal, events)):
+        terminal = Terminal(config, run, writer)
+        for observer in filter(None, (files, writer, terminal, events)):
             run.observers.add(observer)
         for plugin in filter(None, (terminal, events)):
             config.pluginmanager.register(plugin, f"tooleval-{type(plugin).__name__.lower()}")

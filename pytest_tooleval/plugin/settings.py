@@ -13,14 +13,7 @@ import pytest
 
 from ..errors import ConfigError
 from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
-from ..settings.reading import (
-    GivenOptions,
-    read_baseline,
-    read_gates,
-    read_history,
-    read_needs_cases,
-    read_trials,
-)
+from ..settings.reading import GivenOptions, read_baseline, read_gates, read_history, read_trials
 from ..settings.settings import WITHOUT_SECRETS, Asking, Outputs, Settings
 from ..suite.overrides import Overrides
 from ..verdicts.judging import Judging
@@ -122,9 +115,7 @@ def _read(config: pytest.Config, given: GivenOptions, left_to_merge: Mapping[str
         preset_text=given.preset_text,
         replaced=tuple(given.replaced),
         asking=asking,
-        judging=Judging(
-            gates, baseline, given["fail_inconclusive"], without_secrets, read_needs_cases(given)
-        ),
+        judging=Judging(gates, baseline, given["fail_inconclusive"], without_secrets, given.needs_cases),
         outputs=outputs,
         estimate=given["estimate"],
         shard=shard,

@@ -39,12 +39,10 @@ _GATES = {"failed": "gate failed", "skipped": "gate inconclusive"}
 class Terminal(Observer):
     """Not in xdist workers, which write to no terminal."""
 
-    def __init__(
-        self, config: pytest.Config, run: EvalRun, history_writer: HistoryWriter | None
-    ) -> None:
+    def __init__(self, config: pytest.Config, run: EvalRun, writer: HistoryWriter | None) -> None:
         self._config = config
         self._run = run
-        self._history_writer = history_writer
+        self._writer = writer
         # The word for failures until the gates have judged them.
         self._excused = COUNTED if run.settings.shard is None else NOT_JUDGED
         self._summarising = False
@@ -227,9 +225,9 @@ class Terminal(Observer):
             reporter.write_line(
                 f"{replies} recorded in {_near(reporter.config, settings.asking.cassette)}"
             )
-        if self._history_writer is not None and self._history_writer.unsaved:
-            reporter.write_line(printable(self._history_writer.unsaved), yellow=True)
-        if self._history_writer is not None and self._history_writer.is_saved:
+        if self._writer is not None and self._writer.unsaved:
+            reporter.write_line(printable(self._writer.unsaved), yellow=True)
+        if self._writer is not None and self._writer.is_saved:
             where = _folder_option(reporter.config)
             reporter.write_line(f"saved as {self._run.id}; view: tooleval show{where}")
         for report in self._run.written.reports:

@@ -31,11 +31,8 @@ def _equality(left: object, right: object) -> list[str] | None:
         each.calls if isinstance(each, UnorderedCalls) else each for each in (left, right)
     ]
     for made, names in (sides, sides[::-1]):
-        if (
-            isinstance(made, Calls)
-            and isinstance(names, list)
-            and any(isinstance(n, str) for n in names)
-        ):
+        texts = [each for each in names if isinstance(each, str)] if isinstance(names, list) else []
+        if texts and isinstance(made, Calls):
             found = [f"call({name!r}, ...)" if isinstance(name, str) else repr(name) for name in names]
             return [f"a call never equals a text; write [{', '.join(found)}]", *_made(made)]
     if not all(_are_calls(each) for each in sides) or not any(sides):

@@ -56,10 +56,8 @@ class RunResults:
     def judge(self, run: Run, misnamed: Sequence[str] = (), outdated: Sequence[str] = ()) -> RunVerdict:
         """Judge the gates and the baseline; see `judge_run`."""
         by = self._judging
-        is_asked = by.gates or by.baseline or by.needs_cases
-        self.verdict = judge_run(
-            self.rows if is_asked else [], run, by, misnamed, outdated, self._suites
-        )
+        rows = self.rows if by.gates or by.baseline or by.needs_cases else []
+        self.verdict = judge_run(rows, run, by, misnamed, outdated, self._suites)
         return self.verdict
 
     def document(self, run: Run) -> RowsDocument:

@@ -88,6 +88,12 @@ class GivenOptions:
         """True if the command line or its preset sets it; the ini file is about all runs."""
         return key in self.typed or (key in self.sets and "preset" in self.typed)
 
+    @property
+    def needs_cases(self) -> str:
+        """The preset or baseline of the command line, which needs at least one case; empty without."""
+        typed = (key for key in ("preset", "baseline") if key in self.typed)
+        return next((f"{self.where(key)}={self.typed[key]}" for key in typed), "")
+
     def where(self, key: str) -> str:
         """The start of a message about the value."""
         option = f"--tooleval-{self.options[key].name}"
@@ -143,12 +149,6 @@ def read_gates(given: GivenOptions) -> Gates:
     """The gates. The later one of two for the same thing holds."""
     rules = {rule.of: rule for key in _GATES for rule in given[key]}
     return Gates(tuple(rules.values()), given["confidence"], any(map(given.asks, _GATES)))
-
-
-def read_needs_cases(given: GivenOptions) -> str:
-    """The preset or baseline of the command line, which needs at least one case; empty without."""
-    typed = (key for key in ("preset", "baseline") if key in given.typed)
-    return next((f"{given.where(key)}={given.typed[key]}" for key in typed), "")
 
 
 def read_trials(given: GivenOptions) -> int | None:

@@ -74,9 +74,8 @@ def judge_run(
         from .run_summary import strict_text
 
         findings += [RunProblem("cassettes", line + strict_text(strict=True)) for line in outdated]
-    has_run = any(
-        case.model and (case.outcome != "skipped" or judging.excuses_unasked) for case in cases
-    )
+    asked = (case for case in cases if case.model)
+    has_run = any(case.outcome != "skipped" or judging.excuses_unasked for case in asked)
     if judging.needs_cases and not (findings or has_run):
         findings.append(RunProblem("cases", f"{judging.needs_cases}: no case was evaluated"))
     return RunVerdict(gates, comparison, uncompared, findings)

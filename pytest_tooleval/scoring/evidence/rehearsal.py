@@ -66,12 +66,9 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
 def _rehearsed(case: ResolvedCase) -> Sequence[Finding]:
     """The problems of a case's expected calls, by places in it. Each case runs once per process."""
     assert case.world is not None
-
-    def run() -> list[Finding]:
-        every = (finding for each in case.variations for finding in _rehearse(each))
-        return list(dict.fromkeys(every))  # parts without alternatives are in each variation
-
-    return case.world.memory.once(("rehearsed", case.id, case.arm), run)
+    every = (finding for each in case.variations for finding in _rehearse(each))
+    # Parts without alternatives are in each variation.
+    return case.world.memory.once(("rehearsed", case.id, case.arm), lambda: list(dict.fromkeys(every)))
 
 
 def require_answers(case: ResolvedCase) -> None:
