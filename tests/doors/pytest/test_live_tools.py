@@ -258,7 +258,8 @@ def test_a_mock_wins_over_the_server(live: Live) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "message"), [("dies", "dies: "), ("slow", "within 10 s"), ("huge", "more than 1 MiB")]
+    ("tool", "message"),
+    [("dies", "dies: "), at_night("slow", "within 10 s"), ("huge", "more than 1 MiB")],
 )
 def test_a_server_that_fails_is_an_error_and_no_failure(live: Live, tool: str, message: str) -> None:
     write(live, [tool, {"city": "Paris"}], LAST)

@@ -6,6 +6,7 @@ import socket
 from fnmatch import fnmatch
 
 import pytest
+from nightly import at_night
 
 from .project import Project, call, case, failed, raising, right, wrong
 
@@ -83,7 +84,7 @@ NO_ANSWER: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize("style", ["long", "no"])
+@pytest.mark.parametrize("style", ["long", at_night("no")])
 def test_no_usable_answer_is_an_error_not_a_failure(
     project: Project, style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,16 +19,25 @@ def test_a_timeout_plugin_interrupts_the_wait(project: Project) -> None:
     pytest.importorskip("pytest_timeout")
     if sys.platform == "win32":
         pytest.skip("the signal method needs SIGALRM")
-    project.suite(right("slow", delay=600), right("fast"))
-    args = ("--timeout=10", "--timeout-method=signal", "--tooleval-report=out.json")
-    result = project.run_subprocess(*args)
+    # The other case is answered once both are in flight, however slow the machine is.
+    project.suite(right("fast", together=2), right("slow", delay=600))
+    project.write(
+        "conftest.py",
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[1].add_marker(pytest.mark.timeout(1, method="signal"))
+        """,
+    )
+    result = project.run_subprocess("-ptimeout", "--tooleval-report=out.json")
     result.assert_outcomes(errors=1, passed=1)
     assert len(project.log("cancelled")) == 1
     row = project.rows()["slow[agent]"]
     assert row["outcome"] == "error"
     assert "Timeout" in row["reason"]
     # One line, and nothing of the frames between pytest and the wait.
-    result.stdout.fnmatch_lines(["weather.tooleval.json:*: Failed: Timeout (>10.0s)*"])
+    result.stdout.fnmatch_lines(["weather.tooleval.json:*: Failed: Timeout (>1.0s)*"])
     assert "pluggy/" not in result.stdout.str()
 
 

@@ -14,6 +14,7 @@ from builders import tool
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
+from pytest_tooleval.engine.clients import agent_calls
 from pytest_tooleval.engine.clients.agent_calls import AgentCalls
 from pytest_tooleval.engine.clients.callable_results import read_result
 from pytest_tooleval.engine.models.spec import ModelSpec
@@ -272,7 +273,7 @@ async def too_many_then_forbidden(messages, tools, call_tool):
     await call_tool("book", {})
 
 async def forbidden_and_too_large(messages, tools, call_tool):
-    await call_tool("book", {"a": "x" * (33 << 20)})
+    await call_tool("book", {"a": "x" * (1 << 20)})
 
 async def not_allowed_beside_forbidden(messages, tools, before_tool, **_):
     await asyncio.gather(before_tool("search", {}), before_tool("book", {"flight": "OS1"}))
@@ -544,7 +545,10 @@ def test_whatever_an_agent_raises_is_an_error_without_keys(
         "forbidden_and_too_large",
     ],
 )
-def test_no_error_hides_a_forbidden_call(runner: Runner, folder: Path, name: str) -> None:
+def test_no_error_hides_a_forbidden_call(
+    runner: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(agent_calls, "MOST_BYTES", 1 << 20)
     transcript = run_own(runner, folder, name, "book", forbidden_calls=["book"])
     result = score_transcript(chain(forbidden_calls=["book"]), transcript)
     assert result.failure == "forbidden_call"
