@@ -193,7 +193,8 @@ def options() -> str:
             value = option.metavar or "|".join(option.choices)
             meaning, _, default = option.help.partition(" (default: ")
             default, _, rest = default.partition(")")
-            facts = [f"- Default: {default}"] * bool(default)
+            facts = [f"- `{choice}`: {meant}" for choice, meant in option.meanings.items()]
+            facts += [f"- Default: {default}"] * bool(default)
             if value:
                 other = next((each for each in option.choices if each != option.default), "")
                 example = _VALUES.get(option.name, other)

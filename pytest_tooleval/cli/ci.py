@@ -57,7 +57,7 @@ def ci() -> None:
 def run(arguments: tuple[str, ...]) -> None:
     """Run pytest, and write tooleval-results.json and tooleval-report.html.
 
-    Exits with pytest's status, or with 1 if pytest ends without results. A pull request from a fork or
+    Exits with pytest's status, or with 1 if there are no results or no cases in them. A pull request from a fork or
     by Dependabot gets no secrets, so its run only replays recorded answers, queries models that need no
     key, and saves no history. Its other cases are skipped.
     """
@@ -74,6 +74,11 @@ def run(arguments: tuple[str, ...]) -> None:
         Path(_PROBLEM).write_text(problem + "\n", encoding="utf-8")
         if is_without:
             _fail_without_results(job, problem)
+    elif not ended.exitstatus:
+        document = read_document(Path(RESULTS), RowsDocument)
+        if not (document.cases or document.run.shard):  # a shard may get none
+            click.echo("no case was collected: name the folder of your suites or tests", err=True)
+            raise SystemExit(_FAILED)
     raise SystemExit(ended.exitstatus or (_FAILED if is_without else 0))
 
 

@@ -200,8 +200,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
 
 
 def _misnamed(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
-    """A suite under another name, which pytest would call "not found" if you name it."""
-    if file_path.suffix != ".json" or not parent.session.isinitpath(file_path):
+    """A suite under another name, which pytest would call "not found" or pass over."""
+    name = file_path.name.lower()
+    is_named = parent.session.isinitpath(file_path) or "tooleval" in name
+    if not name.endswith(".json") or not is_named:
         return None
     from .collection import MisnamedSuite, holds_cases
 

@@ -7,6 +7,7 @@ imports nothing heavy before `collect`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,10 +31,12 @@ def holds_cases(file: Path) -> bool:
 
 
 class MisnamedSuite(pytest.File):
-    """A file that the command line names as a suite, whose name is not a suite's."""
+    """A suite whose name does not end as a suite's, but which is named on the command line, or nearly
+    has such a name."""
 
     def collect(self) -> list[pytest.Item]:
-        name = f"{self.path.stem}{SUITE_ENDING}"
+        stem = re.sub(r"[._-]?toolevals?$", "", self.path.stem, flags=re.IGNORECASE) or "suite"
+        name = f"{stem}{SUITE_ENDING}"
         raise self.CollectError(
             f"{self.nodeid}: a suite's name ends in {SUITE_ENDING}; rename it to {name}"
         )

@@ -44,7 +44,8 @@ def read_settings(config: pytest.Config) -> Settings:
         settings = _read(config, given, left)
         settings = _of_shard(settings, settings.shard) if settings.shard else settings
     except ConfigError as error:
-        more = f"\n{given.preset_text}; your own settings take precedence" if given.preset_text else ""
+        preset = given.preset_text if f"preset={given.preset}" not in str(error) else ""
+        more = f"\n{preset}; your own settings take precedence" if preset else ""
         raise pytest.UsageError(f"{error}{more}") from None
     process, asking = process_of(config), settings.asking
     if not process.is_worker:

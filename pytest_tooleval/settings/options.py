@@ -193,19 +193,25 @@ Setting = str | bool | list[str]
 class Preset(NamedTuple):
     """A preset's meaning, and the options that it sets unless the user does.
 
-    On the command line, it replaces the ini file's options in `replaces`.
+    `refuses` has patterns for values of other options that contradict it. On the command line, it
+    replaces such values of the ini file.
     """
 
     meaning: str
     sets: Mapping[str, Setting]
-    replaces: Sequence[str] = ()
+    refuses: Mapping[str, str] = {}
 
 
 PRESETS = {
     "strict": Preset(
         "every trial of every case must pass, and inconclusive verdicts fail",
         {"pass": "all", "fail_inconclusive": True},
-        replaces=("pass", "fail_under"),
+        refuses={
+            "pass": "(?!all$)",
+            "fail_under": "",
+            "fail_over": r"(.*:)?\s*errors\s*=",
+            "confidence": "",
+        },
     ),
     "pr": Preset(
         "most cases pass, and no significant drop from the last good run",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,9 +34,9 @@ class GivenOptions:
         self._typed_presets: list[str] = typed.get("preset", [])
         if self._typed_presets:
             self.typed["preset"] = self._typed_presets[-1]
-        typed_preset = PRESETS.get(self.typed.get("preset", ""))
-        self._lost = ini.keys() & set(typed_preset.replaces if typed_preset else ())
-        self._own = {**{key: ini[key] for key in ini if key not in self._lost}, **self.typed}
+        self._lost = _refused(ini, self.typed.get("preset"))
+        kept = {key: _without(value, self._lost.get(key, ())) for key, value in ini.items()}
+        self._own = {**{key: value for key, value in kept.items() if value}, **self.typed}
         presets = dict.fromkeys([*([ini["preset"]] if "preset" in ini else []), *self._typed_presets])
         self._replaced = [name for name in presets if name != self.preset]
 
@@ -78,7 +79,8 @@ class GivenOptions:
         lost = {k: v for name in self._replaced for k, v in self._sets_of(name).items()}
         without = options_text({k: v for k, v in lost.items() if k not in self.sets})
         end = f": the run is without {without}" if without else ""
-        names = " and ".join([*self._replaced, *(f"tooleval_{key}" for key in sorted(self._lost))])
+        lost_texts = (f"tooleval_{key}: {' '.join(texts)}" for key, texts in self._lost.items())
+        names = " and ".join([*self._replaced, *lost_texts])
         return f"--tooleval-preset={self.preset} replaces {names}{end}" if names else ""
 
     def has(self, key: str) -> bool:
@@ -132,6 +134,14 @@ class GivenOptions:
                     raise ConfigError(
                         f"{self.where(key)}: cannot be combined with {self.where(other)}; {why}"
                     )
+        level = self.typed if "preset" in self.typed else self._own
+        for key, texts in _refused(level, self.preset).items():
+            # A typed option takes precedence over the preset of the ini file.
+            if level is self.typed or key not in self.typed:
+                raise ConfigError(
+                    f"{self.where('preset')}={self.preset}: cannot be combined with "
+                    f"{self.where(key)}={texts[0]}: no failure or error is tolerated; omit one of them"
+                )
         for key in self._own:
             needs = self.options[key].needs
             if needs and not self.has(needs):
@@ -143,6 +153,27 @@ class GivenOptions:
         """The options by name, for a run's record."""
         found = {**self.sets, **self.typed}
         return {self.options[key].name: found[key] for key in sorted(found)}
+
+
+def _refused(values: Mapping[str, Any], preset: str | None) -> dict[str, list[str]]:
+    """The values that contradict a preset, by option key."""
+    refuses = PRESETS[preset].refuses if preset in PRESETS else {}
+    found = {
+        key: [text for text in _texts(values.get(key)) if re.match(pattern, text)]
+        for key, pattern in refuses.items()
+    }
+    return {key: texts for key, texts in found.items() if texts}
+
+
+def _texts(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _without(value: Any, lost: Collection[str]) -> Any:
+    """An option's value without these texts."""
+    if isinstance(value, list):
+        return [text for text in value if text not in lost]
+    return None if value in lost else value
 
 
 def read_gates(given: GivenOptions) -> Gates:

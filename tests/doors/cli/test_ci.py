@@ -144,6 +144,12 @@ def test_a_fork_is_excused_only_cases_without_a_recorded_answer(
     assert "1 skipped" in job.output or "1 / 0" in test
 
 
+def test_a_run_of_other_tests_alone_is_no_success(job: Job) -> None:
+    (job.folder / "test_other.py").write_text("def test_other(): pass")
+    assert job.step("run", OPTIONS="test_other.py") == 1, job.output
+    assert "no case was collected: name the folder of your suites or tests" in job.output
+
+
 @pytest.mark.nightly
 def test_a_shallow_clone_finds_the_cassette_of_its_base(job: Job, tmp_path: Path) -> None:
     shallow = Job(tmp_path / "shallow", job.github)

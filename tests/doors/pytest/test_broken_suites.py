@@ -43,6 +43,26 @@ def test_a_suite_under_another_name_is_told_how_it_must_be_called(project: Proje
     assert project.run(".").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.parametrize(
+    ("name", "renamed"),
+    [
+        ("weather.tooleval.JSON", "weather.tooleval.json"),
+        ("weather-toolevals.json", "weather.tooleval.json"),
+        ("tooleval.json", "suite.tooleval.json"),
+    ],
+)
+def test_a_nearly_named_suite_beside_another_one_is_not_passed_over(
+    project: Project, name: str, renamed: str
+) -> None:
+    project.suite(right("c"))
+    project.write("tooleval-results.json", '{"cases": []}')
+    assert project.run(".").ret == 0
+    project.write(name, '{"name": "W", "tools": [], "test_cases": []}')
+    result = project.run(".")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines([f"{name}: *; rename it to {renamed}"])
+
+
 def test_every_problem_of_a_file_is_listed(project: Project) -> None:
     project.write(
         "bad.tooleval.json", CASE % '"expected_parms": {}, "tags": 5, "thresholds": {"overal": 1}'

@@ -131,7 +131,7 @@ PRESETS = {
     "preset=pr": "--tooleval-preset=pr sets --tooleval-fail-under=0.9 --tooleval-baseline=good",
     "preset=pr --fail-under=0.5": "--tooleval-preset=pr sets --tooleval-baseline=good",
     "preset=strict": "--tooleval-preset=strict sets --tooleval-pass=all --tooleval-fail-inconclusive",
-    "preset=strict --pass=mean --fail-inconclusive": "",
+    "preset=strict --pass=all --fail-inconclusive": "",
     "preset=nightly --cassette=tapes --trials=2": "--tooleval-preset=nightly sets --tooleval-record=all "
     "--tooleval-fail-under=0.85 --tooleval-confidence=0.95 --tooleval-fail-over=errors=2% "
     "--tooleval-baseline=good",
@@ -182,12 +182,32 @@ def test_a_preset_says_which_it_replaced_and_what_that_took_away(
 
 
 def test_strict_on_the_command_line_replaces_what_is_looser_in_the_ini_file(tmp_path: Path) -> None:
-    found = settings(tmp_path, "preset=strict", fail_under=["0.8"], **{"pass": "any"})
-    assert not found.judging.gates
+    ini: dict[str, Any] = {"fail_under": ["0.8", "suite:1"], "pass": "any", "confidence": "0.95"}
+    ini["fail_over"] = ["errors=50%", "suite=a:errors=3", "cost_usd=0.5", "recovered=0"]
+    found = settings(tmp_path, "preset=strict", **ini)
+    assert [rule.metric for rule in found.judging.gates.rules] == ["cost_usd", "recovered"]
     assert found.asking.overrides.pass_rule == "all"
-    assert found.replaced == ("--tooleval-preset=strict replaces tooleval_fail_under and tooleval_pass",)
-    assert settings(tmp_path, preset="strict", fail_under=["0.8"]).judging.gates
-    assert settings(tmp_path, "preset=strict --fail-under=0.8").judging.gates
+    assert found.replaced == (
+        "--tooleval-preset=strict replaces tooleval_pass: any and tooleval_fail_under: 0.8 suite:1 and "
+        "tooleval_fail_over: errors=50% suite=a:errors=3 and tooleval_confidence: 0.95",
+    )
+    assert settings(tmp_path, "preset=strict", **{"pass": "all"}).replaced == ()
+
+
+@pytest.mark.parametrize(
+    "looser", ["fail-under=0.8", "fail-over=errors=2%", "fail-over=model=x:errors=1", "pass=4/5"]
+)
+def test_strict_cannot_be_combined_with_what_tolerates_failures(tmp_path: Path, looser: str) -> None:
+    key, _, value = looser.partition("=")
+    ini = {key.replace("-", "_"): [value] if key.startswith("fail") else value}
+    expected = f"preset=strict: cannot be combined with --tooleval-{looser}: no failure or error is"
+    with pytest.raises(pytest.UsageError, match=expected) as caught:
+        settings(tmp_path, f"preset=strict --{looser}")
+    assert "take precedence" not in str(caught.value)
+    with pytest.raises(pytest.UsageError, match=f"tooleval_preset=strict: cannot .* tooleval_{key[:4]}"):
+        settings(tmp_path, preset="strict", **ini)
+    settings(tmp_path, f"--{looser}".lstrip("-"), preset="strict")
+    settings(tmp_path, "preset=strict", **ini)
 
 
 def test_the_ini_file_takes_what_presets_set(tmp_path: Path) -> None:
@@ -221,7 +241,7 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
         ("preset=pr", {}, True),
         ("", {"fail_under": ["0.9"]}, False),
         ("", {"preset": "pr"}, False),
-        ("preset=strict", {"fail_over": ["errors=1"]}, False),
+        ("preset=strict", {"fail_over": ["calls=1"]}, False),
         ("fail-over=errors=1", {"fail_under": ["0.9"]}, True),
     ):
         found = settings(tmp_path, line, **ini).judging.gates
