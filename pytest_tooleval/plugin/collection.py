@@ -31,8 +31,7 @@ def holds_cases(file: Path) -> bool:
 
 
 class MisnamedSuite(pytest.File):
-    """A suite whose name does not end as a suite's, but which is named on the command line, or nearly
-    has such a name."""
+    """A suite whose name does not end as a suite's must, though it may nearly do so."""
 
     def collect(self) -> list[pytest.Item]:
         stem = re.sub(r"[._-]?toolevals?$", "", self.path.stem, flags=re.IGNORECASE) or "suite"
