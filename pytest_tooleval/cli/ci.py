@@ -57,9 +57,9 @@ def ci() -> None:
 def run(arguments: tuple[str, ...]) -> None:
     """Run pytest, and write tooleval-results.json and tooleval-report.html.
 
-    Exits with pytest's status, or with 1 if there are no results or no cases in them. A pull request from a fork or
-    by Dependabot gets no secrets, so its run only replays recorded answers, queries models that need no
-    key, and saves no history. Its other cases are skipped.
+    Exits with pytest's status, or with 1 if there are no results or no cases in them. A pull request
+    from a fork or by Dependabot gets no secrets, so its run only replays recorded answers, queries
+    models that need no key, and saves no history. Its other cases are skipped.
     """
     job = _job()
     has_secrets = job is None or job.has_secrets
