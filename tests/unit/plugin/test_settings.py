@@ -199,7 +199,7 @@ def test_strict_on_the_command_line_replaces_what_is_looser_in_the_ini_file(tmp_
 )
 def test_strict_cannot_be_combined_with_what_tolerates_failures(tmp_path: Path, looser: str) -> None:
     key, _, value = looser.partition("=")
-    ini = {key.replace("-", "_"): [value] if key.startswith("fail") else value}
+    ini: dict[str, Any] = {key.replace("-", "_"): [value] if key.startswith("fail") else value}
     expected = f"preset=strict: cannot be combined with --tooleval-{looser}: no failure or error is"
     with pytest.raises(pytest.UsageError, match=expected) as caught:
         settings(tmp_path, f"preset=strict --{looser}")
