@@ -18,6 +18,7 @@ from ..errors import ConfigError
 from ..keys import PublicTexts
 from ..run.place import CaseAndBlank, placed
 from ..scoring.registry import Scorer
+from ..settings.options import OPTIONS
 from ..settings.settings import Asking
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.checks.errors import suite_errors
@@ -114,7 +115,7 @@ def agent_of(words: Words, test: Test) -> AgentOfTest | None:
     known = Words.__annotations__
     unknown = next((name for name in words if name not in known), None)
     if unknown is not None:
-        raise TypeError(f"tooleval() takes no {unknown}={near(unknown, known)}")
+        raise TypeError(f"tooleval() takes no {unknown}={_instead_of(unknown)}")
     if (loop := words.get("loop")) not in (None, "test"):
         raise ConfigError(f'loop: expected "test", got {loop!r}')
     name = words.get("name")
@@ -122,6 +123,14 @@ def agent_of(words: Words, test: Test) -> AgentOfTest | None:
         raise ConfigError(f"name: expected the name of the agent in reports, got {name!r}")
     agent = words.get("agent")
     return None if agent is None else AgentOfTest(agent, name, test)
+
+
+def _instead_of(unknown: str) -> str:
+    if unknown.startswith("expected_"):
+        return "; assert what you expect of the run, such as run.calls == [call(...)]"
+    if unknown in OPTIONS:
+        return f"; use --tooleval-{OPTIONS[unknown].name}"
+    return near(unknown, Words.__annotations__)
 
 
 def question(

@@ -252,6 +252,14 @@ def test_xfail_keeps_its_meaning(shop: Project) -> None:
 
 
 MISTAKES = {
+    "of a suite": (
+        'tooleval("Hi", agent=agent, expected_tool="get")',
+        "tooleval() takes no expected_tool=; assert what you expect of the run, such as run.calls == *",
+    ),
+    "option": (
+        'tooleval("Hi", agent=agent, trials=3)',
+        "tooleval() takes no trials=; use --tooleval-trials",
+    ),
     "typo": ('tooleval("Hi", agent=agent, wolrd=1)', "tooleval() takes no wolrd=, did you mean world?"),
     "twice": (
         'tooleval("Hi", agent=agent, tools=[]); tooleval("Hi", agent=agent, tools=[])',
