@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from ..errors import Problem, SuiteError, each_reason_once
 from ..keys import texts_in
+from ..record.conversation import unread_text
 from ..secrets import redacted
 from ..suite.update import update_suite
 from ..text import counted
 from .answers import AnsweredCases, disagreeing, new_suite
 from .chats import RecordedAnswer
-from .conversation import ToolList, unread_text
+from .items import ToolList
 from .records import UnusableError
 
 Tick = Callable[[str], None]

@@ -25,6 +25,7 @@ from ..errors import ModelError, Problem
 from ..explain import describe, show
 from ..record.call_like import UNREAD, is_call_like, kind_of, may_be_call, unknown_calls
 from ..record.calls import ToolCall, own_calls
+from ..record.conversation import NO_NAME, Conversation, unread_text
 from ..record.names import KnownTools
 from ..record.recovery import read_calls
 from ..record.status import APPROVED, status_word
@@ -45,9 +46,9 @@ from .bodies import (
     is_chunk,
     request_parts,
 )
-from .conversation import NO_NAME, Call, Conversation, Expected, Item, called, unread_text
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import EachRecord, ReadSources
+from .items import Call, Expected, Item, called
 from .openai_tools import Offered, offered_tools, typed
 from .records import Record, UnusableError, decoded, looks_like, objects_of
 from .tool_dialects import tool_values

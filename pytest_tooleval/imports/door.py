@@ -10,13 +10,14 @@ from random import Random
 from typing import Any, TypeVar
 
 from ..errors import ConfigError, Problem, SuiteError, each_reason_once
+from ..record.conversation import Conversation
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
 from ..text import canonical, counted
 from .apply import ImportResult, Tick, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
-from .conversation import Call, Conversation, Expected, Item, MadeSuite, ToolList
 from .format import EachFile, EachRecord
+from .items import Call, Expected, Item, MadeSuite, ToolList
 from .openai_tools import tool_definitions
 from .reading import Batch, read_files
 from .records import UnusableError, decoded

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Problem
-from .conversation import Item
+from .items import Item
 from .records import Record, UnusableError
 
 Clean = Callable[[list[Any]], list[Any]]

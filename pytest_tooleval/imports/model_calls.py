@@ -10,11 +10,11 @@ from typing import Any
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
 from .chats import OTHER_SYSTEM, conversations
-from .conversation import Item
 from .format import EachFile, ReadSources
 from .formats.gemini import converted
 from .formats.langchain import chat_message, fields_of
 from .formats.vercel import chat_messages_of, is_message
+from .items import Item
 from .records import Record, UnusableError, decoded
 from .span_dialects import ModelCall, call_of, in_chat, tool_run_of
 from .spans import TraceSpan

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from ..errors import ConfigError, Problem, SuiteError, each_reason_once
 from ..suite.discovery import SUITE_ENDING
 from ..text import counted, near
-from .conversation import Item
 from .foreign import SKILL_FILE, foreign_file, foreign_record, what_is
 from .format import Clean, Format, Source
 from .formats import all_formats
+from .items import Item
 from .message_lists import answer_beside, at_place, conversation_at, is_list, is_message, lists_in
 from .records import Record, UnusableError, read_records, read_yaml
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..record.calls import is_number
-from .conversation import Call
+from .items import Call
 
 
 def tools_seen(calls: Iterable[Call]) -> list[dict[str, Any]]:

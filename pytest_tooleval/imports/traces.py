@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..record.calls import is_number
+from ..record.conversation import NO_NAME, Conversation
 from ..record.status import StatusWord
 from ..record.transcript import AGENT, INNER, SYSTEM_ROLES, Message, Usage, gist_of
-from .conversation import NO_NAME, Conversation
 from .span_dialects import (
     ModelCall,
     ToolRun,

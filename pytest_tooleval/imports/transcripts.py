@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..errors import Problem, SuiteError, each_reason_once
-from ..record.transcript import Message, text_of
+from ..record.conversation import Conversation, plain
+from ..record.transcript import text_of
 from ..record.variants import model_label
 from ..secrets import redacted, without_key_values
 from ..suite.source import MAX_PROBLEMS
 from ..text import shown
-from .conversation import Conversation
 from .reading import read_files
 
 _MOST_CHARACTERS = 8 << 20  # of one conversation
@@ -57,17 +56,3 @@ def _bounded(run: Conversation) -> Conversation | Problem:
     model, case, id, error = redacted([run.model, run.case, run.id, run.error])
     model = model_label(shown(model, 100))
     return run._replace(messages=messages, model=model, case=case, id=id, error=error)
-
-
-def plain(message: Message) -> Message:
-    """The message with a word in place of each picture or file."""
-    content = message.get("content")
-    if not isinstance(content, list):
-        return message
-    return {**message, "content": "\n".join(map(_text, content))}
-
-
-def _text(part: Any) -> str:
-    kind = part.get("type") if isinstance(part, dict) else None
-    text = part.get("text") if isinstance(part, dict) else part
-    return text if isinstance(text, str) else f"[{kind}]"

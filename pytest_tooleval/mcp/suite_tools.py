@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 class SuiteTools:
     """Pass `fetch` to the loader. After that, `live` is the suite's server, None if it has none.
 
-    `allowed` are the tools that the command line allows. `drift` is a warning that the tools are not the
-    pinned ones, `left_out` one that the suite cannot have some of them; both may be empty.
+    `allowed` are the tools that the command line allows. `warnings` say that the tools are not the
+    pinned ones, and that the suite cannot have some of them.
     """
 
     def __init__(self, cassette: Cassette | None, allowed: Sequence[str]) -> None:
         self._cassette = cassette
         self._allowed = allowed
         self.live: Live | None = None
-        self.drift = ""
-        self.left_out = ""
+        self.warnings: list[str] = []
 
     def fetch(self, source: ToolsFrom) -> Sequence[Mapping[str, Any]]:
         """The tools as OpenAI functions. Raises McpError if the server or its tools cannot be used."""
@@ -40,11 +39,13 @@ class SuiteTools:
         except ConfigError as error:
             raise McpError(str(error)) from None
         if source.pin not in (None, server.fingerprint):
-            self.drift = _drift(server, source, self._cassette)
+            drift = _drift(server, source, self._cassette)
             if source.on_drift == "error":
-                raise McpError(self.drift)
+                raise McpError(drift)
+            self.warnings.append(drift)
         if server.left_out:
-            self.left_out = f"tools of {server.server.label} left out: {'; '.join(server.left_out)}"
+            left_out = "; ".join(server.left_out)
+            self.warnings.append(f"tools of {server.server.label} left out: {left_out}")
         self.live = Live(server, self._cassette)
         return server.tools
 

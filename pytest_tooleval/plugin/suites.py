@@ -6,9 +6,9 @@ import contextlib
 import linecache
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -18,7 +18,6 @@ from ..engine.tools.live import Live
 from ..engine.trial import Job
 from ..engine.users import user_of
 from ..errors import Problem, SuiteError
-from ..mcp.suite_tools import SuiteTools
 from ..run.eval_run import EvalRun
 from ..scoring.registry import Scorer, ScorerRegistry
 from ..settings.settings import Asking
@@ -28,9 +27,13 @@ from ..suite.load import load_suite
 from ..suite.model import Suite
 from ..suite.overrides import ChoiceWord
 from ..suite.resolved import resolve
+from ..suite.servers import ToolsFrom
 from ..suite.source import SuiteSource, decode_bytes, read_document
 from ..text import printable
 from .settings import config_tables
+
+if TYPE_CHECKING:
+    from ..mcp.suite_tools import SuiteTools
 
 # Stands in for the model if none was named.
 NO_MODEL = ModelSpec("")
@@ -159,19 +162,24 @@ def load(path: Path, run: EvalRun, registry: ScorerRegistry) -> LoadedSuite:
     Raises SuiteError if the file cannot be used, McpError if the server cannot.
     """
     cassette = run.asker.cassettes.of(path)
-    tools = SuiteTools(cassette, run.settings.asking.allowed_tools)
+    server: SuiteTools | None = None
+
+    def fetch(source: ToolsFrom) -> Sequence[Mapping[str, Any]]:
+        nonlocal server
+        from ..mcp.suite_tools import SuiteTools
+
+        server = SuiteTools(cassette, run.settings.asking.allowed_tools)
+        return server.fetch(source)
+
     try:
-        suite = load_suite(path, metrics=registry.metrics, fetch_tools=tools.fetch)
+        suite = load_suite(path, metrics=registry.metrics, fetch_tools=fetch)
     finally:
-        # Warn even after an error, which drift may explain. Without `live`, drift is the error.
-        if tools.drift and tools.live is not None:
-            _warn(path, tools.drift)
-        if tools.left_out:
-            _warn(path, tools.left_out)
-    shared = tools.shared_state(suite)
-    if shared:
+        # Even after an error, which drift may explain.
+        for warning in server.warnings if server else ():
+            _warn(path, warning)
+    if server and (shared := server.shared_state(suite)):
         _warn(path, shared)
-    return LoadedSuite(suite, registry.scorers, cassette, tools.live)
+    return LoadedSuite(suite, registry.scorers, cassette, server.live if server else None)
 
 
 def collected(config: pytest.Config) -> list[Suite]:

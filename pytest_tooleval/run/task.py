@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..engine.runner import TrialAnswer
 from ..engine.trial import Job
-from ..imports.conversation import Conversation
+from ..record.conversation import Conversation
 from ..record.results import CaseResult
 from ..suite.case import ResolvedCase
 from .place import CaseAndBlank, Origin

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..errors import CannotCompare, ModelError
-from ..imports.conversation import Conversation, unread_text
-from ..imports.transcripts import plain
+from ..record.conversation import Conversation, plain, unread_text
 from ..record.thresholds import needed_of
 from ..record.transcript import SYSTEM_ROLES, Message, Transcript, gist_of, text_of
 from ..scoring.trial import conversation_of

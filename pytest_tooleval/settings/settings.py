@@ -14,7 +14,7 @@ from .options import ShardNumber
 
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
-    from ..imports.conversation import Conversation
+    from ..record.conversation import Conversation
     from ..reports.outputs import Report
 
 

@@ -29,7 +29,11 @@ LAYERS = (
     ("suite",),
     ("scoring",),
     ("engine",),
-    ("verdicts", "reports", "history", "imports", "mcp", "mutation", "variants"),
+    ("verdicts",),
+    ("history",),
+    ("reports",),
+    ("mcp",),
+    ("imports", "mutation", "variants"),
     ("settings",),
     ("project", "run"),
     ("python",),
@@ -41,8 +45,24 @@ ENGINE = "models protocols exchange cassettes tools clients limits asking".split
 LAYER_OF = {part: number for number, parts in enumerate(LAYERS) for part in parts}
 
 # Within one layer these never know of each other.
-STRANGERS = ({"plugin", "web"}, {"plugin", "cli"}, {"web", "cli"})
+STRANGERS = (
+    *({"plugin", "web"}, {"plugin", "cli"}, {"web", "cli"}),
+    *({"imports", "mutation"}, {"imports", "variants"}, {"mutation", "variants"}),
+)
 ACQUAINTED = {("cli.ui", "web")}
+# What the main job does without. The rest knows it only here, and imports it only where it is used.
+SATELLITES = {"agents", "imports", "mcp", "mutation", "variants"}
+DOORS = {
+    ("plugin.settings", "imports"),  # --tooleval-transcripts
+    ("plugin.suites", "mcp"),  # tools_from
+    ("plugin.cases", "variants"),  # --tooleval-variant
+    ("plugin.hookspecs", "variants"),
+    ("run.task", "variants"),
+    ("__init__", "variants"),
+    ("python.agents", "agents"),
+    ("plugin.python_mutants", "mutation"),  # a plugin that `tooleval mutate` loads
+    ("python.mutant", "mutation"),
+}
 # A CI service's variables, and the folder in which a command runs.
 SURROUNDINGS = re.compile(r"""["'](GITHUB|GITLAB|CI)_\w*["']|\bPath\.cwd\(|\bgetcwd\(""")
 
@@ -112,6 +132,33 @@ def test_imports_point_down() -> None:
             if {part, other} in STRANGERS:
                 module = ".".join(name_of(path).split(".")[1:])
                 assert (module, other) in ACQUAINTED, f"{path}:{line}: {part} must not import {other}"
+
+
+def test_the_core_knows_its_satellites_at_the_doors_alone() -> None:
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        module = ".".join(name_of(path).split(".")[1:]) or "__init__"
+        if module.partition(".")[0] in {*SATELLITES, "web", "cli"}:
+            continue
+        found |= {(module, other) for name, _ in imports(path) if (other := own_part(name)) in SATELLITES}
+    assert found == DOORS
+
+
+def test_the_main_job_runs_without_the_satellites(tmp_path: Path) -> None:
+    missing = [f"pytest_tooleval.{name}" for name in sorted({*SATELLITES, "web", "cli"})]
+    arguments = "-q -pno:cacheprovider -pno:randomly --rootdir=. --tooleval-model=builtin/lexical "
+    arguments += "--tooleval-report=run.json --tooleval-fail-under=0.1 --tooleval-baseline=good"
+    code = f"import sys, pytest; sys.modules.update(dict.fromkeys({missing})); sys.exit(pytest.main())"
+    suite = PACKAGE.parent / "examples" / "weather" / "weather.tooleval.json"
+    (tmp_path / suite.name).write_bytes(suite.read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments.split(), suite.name],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_folders_of_engine_import_down() -> None:

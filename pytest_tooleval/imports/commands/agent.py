@@ -14,7 +14,7 @@ from ...text import shorten
 from ...worlds.tools import tool_of, tools_of
 from ...worlds.world import WorldSpec
 from ..apply import ImportResult
-from ..conversation import ToolList
+from ..items import ToolList
 from ..openai_tools import tool_definitions
 from ..records import UnusableError
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Problem, SuiteError, ToolevalError
+from ...record.conversation import Conversation
 from ...record.results import CaseResult
 from ...record.transcript import Transcript
 from ...text import shown
 from ..apply import ImportResult
 from ..chats import RecordedAnswer, draft_in, usable
-from ..conversation import Conversation
 from ..records import read_records
 from ..seen_tools import tools_seen
 from ..transcripts import read_transcripts

@@ -9,8 +9,8 @@ from ...explain import show
 from ...record.call_like import unknown_calls
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ...text import json_text
-from ..conversation import Call, Expected, Item, called
 from ..format import EachFile, Format
+from ..items import Call, Expected, Item, called
 from ..records import Record
 
 _MOST_STATE = 400

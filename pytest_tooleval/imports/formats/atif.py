@@ -7,8 +7,8 @@ from typing import Any
 
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
-from ..conversation import called, reply
 from ..format import Format
+from ..items import called, reply
 from ..records import objects_of
 
 _KNOWN = frozenset(

@@ -7,8 +7,8 @@ from typing import Any
 from ...engine.protocols.builder import as_content
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
-from ..conversation import called
 from ..format import Format
+from ..items import called
 from ..records import decoded
 
 

@@ -20,8 +20,8 @@ from ...explain import describe, show
 from ...record.untrusted import as_list, as_mapping, as_text
 from ...suite.made_cases import case_problem
 from ...suite.tool_names import provider_name
-from ..conversation import Item, MadeSuite
 from ..format import Format, Source
+from ..items import Item, MadeSuite
 from ..openai_tools import typed
 from ..records import UnusableError, read_records
 from ..tool_dialects import as_json_schema

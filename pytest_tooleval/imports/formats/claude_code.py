@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...record.call_like import may_be_call, unknown_calls
+from ...record.conversation import NO_NAME, Conversation
 from ...record.transcript import AGENT, INNER, Message, text_of
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import chat_messages
-from ..conversation import NO_NAME, Conversation, Item, called
 from ..error_texts import CLAUDE_CODE, with_statuses
 from ..format import EachFile, Format
+from ..items import Item, called
 from ..records import Record, UnusableError
 
 _SPEAKERS = ("user", "assistant")

@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from ...record.call_like import may_be_call, unknown_calls
+from ...record.conversation import NO_NAME, Conversation
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import chat_messages
-from ..conversation import NO_NAME, Conversation, Item
 from ..error_texts import CODEX, with_statuses
 from ..format import EachFile, Format
+from ..items import Item
 from ..records import Record, UnusableError
 
 _KINDS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")

@@ -9,8 +9,8 @@ from ...engine.protocols.builder import as_content
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
-from ..conversation import called, reply
 from ..format import Format
+from ..items import called, reply
 from ..records import objects_of
 
 _BESIDE = ("info", "error", "warning")  # what the program itself says

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text
 from ..chats import conversation_reader
-from ..conversation import called
 from ..error_texts import LANGCHAIN, with_statuses
 from ..format import Format
+from ..items import called
 from ..records import objects_of
 
 _ROLES = {

@@ -10,8 +10,8 @@ from ...errors import Problem, SuiteError
 from ...explain import show
 from ...mcp.tools import as_functions
 from ...record.untrusted import as_mapping
-from ..conversation import Item, ToolList
 from ..format import Format, Source
+from ..items import Item, ToolList
 from ..tool_dialects import holds_tools, tool_values
 from .tools import members_of
 

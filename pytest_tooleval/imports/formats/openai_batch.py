@@ -7,8 +7,8 @@ from typing import Any
 
 from ...record.untrusted import as_mapping
 from ..chats import conversations
-from ..conversation import Item
 from ..format import EachRecord, Format, Source
+from ..items import Item
 from ..records import Record, UnusableError
 
 

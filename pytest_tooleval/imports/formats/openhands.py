@@ -9,8 +9,8 @@ from typing import Any
 from ...explain import describe, show
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversations
-from ..conversation import Item
 from ..format import EachFile, Format
+from ..items import Item
 from ..records import Record, UnusableError
 
 # What the program does beside the conversation.

@@ -16,8 +16,8 @@ from ...record.calls import is_number
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ...secrets import redacted
 from ...text import json_text
-from ..conversation import Call, Expected, Item
 from ..format import EachRecord, Format
+from ..items import Call, Expected, Item
 from ..records import Record, UnusableError, decoded, read_yaml
 from ..tool_dialects import tool_values
 

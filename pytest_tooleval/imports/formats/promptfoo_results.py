@@ -7,8 +7,8 @@ from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversations
-from ..conversation import Item
 from ..format import EachRecord, Format
+from ..items import Item
 from ..records import Record, UnusableError, decoded
 from .promptfoo import tools_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..conversation import Item, MadeSuite
 from ..format import EachRecord, Format
+from ..items import Item, MadeSuite
 from ..records import Record
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...errors import Problem, SuiteError
 from ..answers import tools_problem
-from ..conversation import Item, ToolList
 from ..format import Format, Source
+from ..items import Item, ToolList
 from ..openai_tools import is_hosted, looks_like_a_tool, tool_definition, tool_definitions
 from ..records import Record, UnusableError
 from ..tool_dialects import holds_tools, tool_values

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import Problem
-from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.claude_code import FORMAT
 from pytest_tooleval.imports.records import Record
+from pytest_tooleval.record.conversation import Conversation
 from pytest_tooleval.record.names import NO_TOOLS
 from pytest_tooleval.record.transcript import Transcript
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.apply import Applied, apply
-from pytest_tooleval.imports.conversation import Conversation
 from pytest_tooleval.imports.door import found_in
 from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.otel import FORMAT as OTEL
 from pytest_tooleval.imports.records import read_records
+from pytest_tooleval.record.conversation import Conversation
 from pytest_tooleval.record.transcript import gist_of
 from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite

@@ -13,9 +13,10 @@ import pytest
 from pytest_tooleval import load_suite
 from pytest_tooleval.errors import ModelError, Problem, SuiteError
 from pytest_tooleval.imports.apply import apply
-from pytest_tooleval.imports.conversation import Conversation, called
 from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.items import called
 from pytest_tooleval.imports.transcripts import read_transcripts
+from pytest_tooleval.record.conversation import Conversation
 from pytest_tooleval.record.names import NO_TOOLS
 from pytest_tooleval.record.transcript import Transcript
 from pytest_tooleval.run.transcripts import answers_of, find_transcripts

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import Problem
-from ..record.call_like import UNREAD, kind_of, may_be_call
-from ..record.transcript import INNER, Message, Usage
-from ..record.untrusted import objects_in
 from ..text import counted, shown
+from .call_like import UNREAD, kind_of, may_be_call
+from .transcript import INNER, Message, Usage
+from .untrusted import objects_in
 
-# A call's tool and arguments; None for a text alone, and where any will do.
-Call = tuple[str, "Mapping[str, Any] | None"]
 _NAMED = 10
 NO_NAME = "transcript"  # the model of those that do not name it
 
@@ -59,51 +56,6 @@ class Conversation(NamedTuple):
         return [kind_of(item) for item in items if not may_be_call(item)]
 
 
-class Expected(NamedTuple):
-    """A prompt and the calls that a set expects, without an answer. With `is_ordered`, in this order.
-
-    `more` are further fields of the case.
-    """
-
-    at: Problem
-    messages: Sequence[Message]
-    calls: Sequence[Call]
-    tools: Sequence[Any] | None = None
-    is_ordered: bool = False
-    more: Mapping[str, Any] = MappingProxyType({})
-
-
-class ToolList(NamedTuple):
-    """Tools as a suite has them, those that it cannot have, settings of a new suite, and what to say."""
-
-    at: Problem
-    tools: Sequence[dict[str, Any]]
-    left_out: Sequence[Problem] = ()
-    settings: Mapping[str, Any] = MappingProxyType({})
-    remarks: Sequence[str] = ()
-
-
-class MadeSuite(NamedTuple):
-    """A whole suite: one under another name, or made of a benchmark."""
-
-    at: Problem
-    suite: dict[str, Any]
-
-
-Item = Conversation | Expected | ToolList | MadeSuite | Problem
-
-
-def reply(content: Any, calls: Sequence[Message], **others: Any) -> Message:
-    """A reply in a chat message."""
-    made = {"role": "assistant", "content": content or (None if calls else "")}
-    return {**others, **made, **({"tool_calls": [*calls]} if calls else {})}
-
-
-def called(id: Any, name: Any, arguments: Any) -> Message:
-    """A call in a chat message."""
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
 def unread_text(kinds: Iterable[str]) -> str:
     """`3 items of types that are not known here: riddle (2), omen`; empty if there are none."""
     counts = Counter(kinds)
@@ -114,3 +66,17 @@ def unread_text(kinds: Iterable[str]) -> str:
     more = ", ..." if len(counts) > _NAMED else ""
     items = counted(counts.total(), "item")
     return f"{items} of types that are not known here: {', '.join(named)}{more}"
+
+
+def plain(message: Message) -> Message:
+    """The message with a word in place of each picture or file."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    return {**message, "content": "\n".join(map(_text, content))}
+
+
+def _text(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    text = part.get("text") if isinstance(part, dict) else part
+    return text if isinstance(text, str) else f"[{kind}]"
