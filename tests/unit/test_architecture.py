@@ -140,7 +140,9 @@ def test_the_core_knows_its_satellites_at_the_doors_alone() -> None:
         module = ".".join(name_of(path).split(".")[1:]) or "__init__"
         if module.partition(".")[0] in {*SATELLITES, "web", "cli"}:
             continue
-        found |= {(module, other) for name, _ in imports(path) if (other := own_part(name)) in SATELLITES}
+        found |= {
+            (module, other) for name, _ in imports(path) if (other := own_part(name)) in SATELLITES
+        }
     assert found == DOORS
 
 
