@@ -82,11 +82,11 @@ def _findings(suite: Suite, tool_choice: Choice | None, without_agents: bool) ->
     yield from conversation.choice_warnings(suite, tool_choice)
     offered = tools_of_suite(suite)
     yield from schemas.forbidden_params_warnings(suite.forbidden_calls, (), offered)
-    yield from policies.pointer_warnings(suite.policies, (), offered)
+    yield from policies.policy_warnings(suite.policies, (), offered)
     yield from cases.row_warnings(suite)
     for scope in case_scopes(suite, offered):
         yield from schemas.tool_warnings(scope.case.tools or (), scope.at, seen)
-        yield from policies.pointer_warnings(scope.case.policies, scope.at, scope.tools)
+        yield from policies.policy_warnings(scope.case.policies, scope.at, scope.tools)
         yield from features.feature_warnings(scope.case.tools or (), scope.at)
         yield from expectations.forced_warnings(scope, tool_choice)
         if without_agents and scope.case.kind == "conversation":

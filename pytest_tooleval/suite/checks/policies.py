@@ -14,7 +14,7 @@ from ...matchers.matcher import matcher_findings
 from ..fields import wrong_value
 from ..policies import FROM, SAME, EarlierAnswer, Needed, OtherCall, Policy, operands, with_stand_ins
 from ..reading import findings_of
-from .schemas import unknown_params
+from .schemas import impossible_params, unknown_params
 from .scope import ScopeTools
 from .texts import text_findings
 
@@ -117,11 +117,12 @@ def is_pointer(value: Any) -> bool:
     return isinstance(value, str) and (not value or value.startswith("/"))
 
 
-def pointer_warnings(policies: Sequence[Policy], at: Loc, tools: ScopeTools) -> Findings:
-    """Pointers of `$same` to parameters that the judged tools do not have, which break the policy."""
+def policy_warnings(policies: Sequence[Policy], at: Loc, tools: ScopeTools) -> Findings:
+    """Params that no call can have, so that the policy judges none, and wrong pointers of `$same`."""
     for index, policy in enumerate(policies):
         known = {name for tool in tools.named(policy.tools) for name in described(tool.parameters)}
         here = (*at, "policies", index)
+        yield from impossible_params(policy.tools, policy.params or {}, (*here, "params"), tools)
         own = [((*here, field), getattr(policy, field)) for field in ("per", "sum")]
         given = (each for each in own if each[1] is not None)
         for place, pointer in (*operands(SAME, policy.model_dump(), here), *given):

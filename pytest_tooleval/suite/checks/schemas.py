@@ -164,10 +164,10 @@ def params_warnings(scope: Scope) -> Findings:
         yield from _empty_params(part)
         for names, params, at in _expected(part.part, part.at):
             is_row = scope.case._base is not None
-            yield from _params(names, params, at, scope.tools, from_rows=is_row)
+            yield from impossible_params(names, params, at, scope.tools, from_rows=is_row)
             yield from _unlike_tools(names, params, at, scope.tools)
         for names, params, at in _mocked(part):
-            yield from _params(names, params, at, scope.tools)
+            yield from impossible_params(names, params, at, scope.tools)
     yield from forbidden_params_warnings(scope.case.forbidden_calls, scope.at, scope.tools)
 
 
@@ -178,8 +178,7 @@ def forbidden_params_warnings(
     for index, call in enumerate(calls or ()):
         if isinstance(call, ExpectedCall) and call.params:
             place = (*at, "forbidden_calls", index, "params")
-            named = {name: value for name, value in call.params.items() if name != ANY_PARAMETER}
-            yield from _params(call.tools, named, place, tools)
+            yield from impossible_params(call.tools, call.params, place, tools)
             if ANY_PARAMETER in call.params:  # any parameter includes texts
                 yield from _outside_texts(call.params[ANY_PARAMETER], (*place, ANY_PARAMETER))
 
@@ -242,7 +241,7 @@ def _is_typed(value: Any) -> bool:
         return False
 
 
-def _params(
+def impossible_params(
     names: Collection[str],
     params: dict[str, Any],
     at: Loc,
@@ -254,6 +253,8 @@ def _params(
     acceptable = tools.named(names)
     taking = _taking(acceptable)
     for name, expected in params.items() if acceptable else ():
+        if name == ANY_PARAMETER:
+            continue
         first = next(taking(name), None)
         if first is None:
             yield Finding((*at, name), _untaken(name, acceptable), at_key=True)

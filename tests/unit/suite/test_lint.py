@@ -537,6 +537,23 @@ def test_the_value_of_a_key_variable_has_no_place_in_a_suite(monkeypatch: pytest
     assert "the value of the variable DEPLOY_KEY" in next(iter(found.values()))
 
 
+def test_a_policy_of_calls_that_cannot_be_made_judges_nothing() -> None:
+    def found(**params: object) -> dict[str, str]:
+        policy = {"tool": "get_weather", "params": params, "at_most": 1}
+        of_suite, in_case = warnings({}, policies=[policy]), warnings({"policies": [policy]})
+        assert [*of_suite.values()] == [*in_case.values()]
+        return of_suite
+
+    assert found(city={"$any_of": [3, 4]}) == {
+        "policies[0].params.city": "the number 3 (like all the other values) does not match the schema "
+        'of "get_weather": expected type "string"'
+    }
+    assert found(city={"$gt": 3}) == {
+        "policies[0].params.city": '$gt never matches: "get_weather" declares "city" as string'
+    }
+    assert found(city={"$any_of": [3, "Rome"]}) == found(**{"*": {"$contains": "Rome"}}) == {}
+
+
 def test_a_pointer_to_a_parameter_that_the_judged_tool_does_not_have() -> None:
     def found(pointer: str) -> dict[str, str]:
         other = {"tool": "get_weather", "params": {"city": {"$same": pointer}}}
