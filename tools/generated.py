@@ -15,7 +15,7 @@ import msgspec
 from pytest_tooleval.cli import COMMANDS
 from pytest_tooleval.cli import main as main_command
 from pytest_tooleval.engine.models.providers import PROVIDERS
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import Builtin, CallableModel, HttpModel, ModelSpec
 from pytest_tooleval.engine.tools.features import FEATURES, features_of
 from pytest_tooleval.imports.formats import all_formats
 from pytest_tooleval.matchers.matcher import by_tier
@@ -334,19 +334,19 @@ def clients() -> str:
 
 
 # Models that differ in what they can do, and how what they get is tested.
-_SAMPLES = {
-    "OpenAI from gpt-5.4 on": (ModelSpec("m", model="openai/gpt-5.5"), "stand-in"),
-    "other models of OpenAI": (ModelSpec("m", model="openai/gpt-4o"), "stand-in"),
+_SAMPLES: dict[str, tuple[ModelSpec, str]] = {
+    "OpenAI from gpt-5.4 on": (HttpModel("m", model="openai/gpt-5.5"), "stand-in"),
+    "other models of OpenAI": (HttpModel("m", model="openai/gpt-4o"), "stand-in"),
     "OpenAI's on Azure, from gpt-5.4 on": (
-        ModelSpec("m", model="azure/gpt-5.5", api_base="https://x", api_key_env="K"),
+        HttpModel("m", model="azure/gpt-5.5", api_base="https://x", api_key_env="K"),
         "not tried",
     ),
-    "Claude from 4.5 on": (ModelSpec("m", model="anthropic/claude-opus-4-6"), "stand-in"),
-    "other Claude models": (ModelSpec("m", model="anthropic/claude-3-5-haiku-20241022"), "stand-in"),
-    "Gemini": (ModelSpec("m", model="gemini/gemini-3-flash-preview"), "stand-in"),
-    "`builtin/lexical`": (ModelSpec("m", model="builtin/lexical"), "tried"),
-    "agents": (ModelSpec("m", callable="a:b"), "tried"),
-    "all others": (ModelSpec("m", model="ollama/x"), "stand-in"),
+    "Claude from 4.5 on": (HttpModel("m", model="anthropic/claude-opus-4-6"), "stand-in"),
+    "other Claude models": (HttpModel("m", model="anthropic/claude-3-5-haiku-20241022"), "stand-in"),
+    "Gemini": (HttpModel("m", model="gemini/gemini-3-flash-preview"), "stand-in"),
+    "`builtin/lexical`": (Builtin("m"), "tried"),
+    "agents": (CallableModel("m", callable="a:b"), "tried"),
+    "all others": (HttpModel("m", model="ollama/x"), "stand-in"),
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..engine.models.names import resolve_models
-from ..engine.models.spec import LEXICAL, ModelSpec
+from ..engine.models.spec import Builtin, CallableModel, DeployedAgent, HttpModel, ModelSpec
 from ..errors import ModelError
 from ..figures import seconds_text, usd_text
 from ..project.root import Project
@@ -39,29 +39,25 @@ def models(context: click.Context) -> None:
         )
         return
     rows = [
-        {
-            "model": printable(spec.label),
-            "calls": printable(spec.target),
-            "over": _over(spec),
-            "key": printable(spec.key_variable or ", ".join(spec.headers.values())),
-            "defined at": tables.place(spec.label),
-        }
-        for spec in specs
+        {"model": spec.label, **_asked(spec), "defined at": tables.place(spec.label)} for spec in specs
     ]
     for line in table(rows, texts=rows[0]):
-        click.echo(line)
+        click.echo(printable(line))
 
 
-def _over(spec: ModelSpec) -> str:
-    """The host or library that is asked."""
-    if spec.callable:
-        return "Python"
-    if spec.model == LEXICAL:
-        return "this package"
-    if spec.url:
-        return "HTTP"
-    address = spec.base or (spec.provider.base if spec.protocol else "")
-    return printable(shown_address(address)) or "litellm"
+def _asked(spec: ModelSpec) -> dict[str, str]:
+    """The name of the model or agent, the host or library that is asked, and the variables of keys."""
+    key = spec.key_variable or ""
+    match spec:
+        case CallableModel():
+            return {"calls": spec.callable, "over": "Python", "key": key}
+        case Builtin():
+            return {"calls": spec.identity, "over": "this package", "key": key}
+        case DeployedAgent():
+            return {"calls": spec.url, "over": "HTTP", "key": ", ".join(spec.headers.values())}
+        case HttpModel():
+            address = spec.base or (spec.provider.base if spec.protocol else "")
+            return {"calls": spec.model, "over": shown_address(address) or "litellm", "key": key}
 
 
 models.add_command(check_judge)
@@ -85,7 +81,8 @@ def check(names: tuple[str, ...], timeout: float) -> None:
     for place, spec in enumerate(resolve_models(names, Project.around().tables())):
         if place:
             click.echo()
-        click.echo(printable(f"{spec.label}: {spec.target}, over {_over(spec)}"))
+        asked = _asked(spec)
+        click.echo(printable(f"{spec.label}: {asked['calls']}, over {asked['over']}"))
         results = list(probe(spec, timeout))
         for line in table([_row(each) for each in results], texts=_TEXTS):
             click.echo(line)

@@ -9,7 +9,7 @@ import click
 
 from ..engine.exchange.chat import ChatRequest
 from ..engine.models.names import resolve_models
-from ..engine.models.spec import ModelSpec
+from ..engine.models.spec import Agent, ModelSpec
 from ..engine.models.table_checks import spec_from_table
 from ..engine.tools.features import FEATURES, features_of, wanted_by
 from ..engine.tools.schemas import rules_of
@@ -66,7 +66,7 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
     project = Project.around()
     files, specs = suite_files(paths), _configured(project)
     for_vertex = any("Vertex AI" in rules_of(spec) for spec in specs)
-    without_agents = bool(specs) and not any(spec.is_agent for spec in specs)
+    without_agents = bool(specs) and not any(isinstance(spec, Agent) for spec in specs)
     suites = cases = problems = warnings = 0
     for file in files:
         try:

@@ -19,7 +19,7 @@ from .exchange.chat import ChatRequest
 from .judge import judge_messages, judge_request
 from .models.known import listed
 from .models.prices import table_usd, usual_usd
-from .models.spec import EFFORT_TOKENS, LEXICAL, ModelSpec
+from .models.spec import EFFORT_TOKENS, Builtin, HttpModel, ModelSpec
 from .players import player_request
 from .tools.tokens import CHARACTERS_PER_TOKEN
 from .tools.toolbox import Toolbox
@@ -90,9 +90,9 @@ def _add(
     fewest, longest = replies
     row.calls += trials * fewest
     row.most_calls += trials * longest
-    if not trials or spec.model == LEXICAL:
+    if not trials or isinstance(spec, Builtin):
         return
-    if spec.is_agent:  # an agent's own requests to its model are unknown
+    if not isinstance(spec, HttpModel):  # an agent's own requests to its model are unknown
         row.least_usd = row.most_usd = None
         row.has_price = table_usd(spec, 0, 0) is not None
         return
@@ -113,7 +113,7 @@ def _add(
     row.most_usd = _plus(row.most_usd, trials, usual_usd(spec, 0, 0, longest * reasoning))
 
 
-def _reasoning_tokens(spec: ModelSpec, sampling: Mapping[str, Any]) -> int:
+def _reasoning_tokens(spec: HttpModel, sampling: Mapping[str, Any]) -> int:
     """The maximum number of reasoning tokens before an answer."""
     thinking = sampling.get("thinking")
     if isinstance(thinking, Mapping) and isinstance(thinking.get("budget_tokens"), int):

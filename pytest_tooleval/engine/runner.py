@@ -26,8 +26,7 @@ from .judge import judge_one, with_verdicts
 from .limits.retry import RetryPolicy
 from .limits.slots import Slots
 from .limits.spending import Spending
-from .models.keys import missing_key
-from .models.spec import ModelSpec
+from .models.spec import CallableModel, ModelSpec
 from .tools.hosted import refusal
 from .trial import Job, TrialRequest, run_trial
 
@@ -61,7 +60,7 @@ class Runner:
             rng=random.Random(),
         )
         # Python tests may pass several agents of one name.
-        self._gateways: dict[tuple[str, int, str], ModelGateway] = {}
+        self._gateways: dict[tuple[str | int, ...], ModelGateway] = {}
         self._loaded: set[str] = set()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -86,7 +85,7 @@ class Runner:
                     return
         for spec in specs:
             self._loaded.add(spec.label)
-            if missing_key(spec) is None:
+            if spec.missing is None:
                 load_client(spec)
 
     def start(self, coroutine: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:
@@ -137,7 +136,8 @@ class Runner:
         return self.start(_answers(partial(judged, answer) for answer in answers))
 
     def _gateway(self, spec: ModelSpec) -> ModelGateway:
-        key = (spec.label, id(spec.function), spec.digest)
+        own = (id(spec.function), spec.digest) if isinstance(spec, CallableModel) else ()
+        key = (spec.label, *own)
         if key not in self._gateways:
             self._gateways[key] = ModelGateway(spec, self._shared)
         return self._gateways[key]

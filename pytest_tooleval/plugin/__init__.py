@@ -135,8 +135,8 @@ def _asked_header(settings: Settings, workers: int | None) -> str:
 
 def _named(spec: ModelSpec) -> str:
     """A model's label, and its own name if the label is that of a family."""
-    is_family = spec.model and not spec.source and spec.model != spec.label
-    return f"{spec.label} ({spec.model})" if is_family else spec.label
+    is_family = not spec.source and spec.identity != spec.label
+    return f"{spec.label} ({spec.identity})" if is_family else spec.label
 
 
 class _Results:

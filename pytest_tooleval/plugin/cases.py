@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..engine.models.spec import ModelSpec
+from ..engine.models.spec import Agent, ModelSpec
 from ..engine.trial import Job
 from ..errors import ConfigError, McpError, ModelError, SuiteError
 from ..record.conversation import Conversation
@@ -141,7 +141,7 @@ class Cases:
             item.add_marker(pytest.mark.eval(name=origin.suite.name))
         if not model:
             item.add_marker(pytest.mark.skip(reason=no_model(config)))
-        is_plain = model and not job.model.is_agent and self._session.transcripts is None
+        is_plain = model and not isinstance(job.model, Agent) and self._session.transcripts is None
         reason = _needs_agent(case)
         if reason and is_plain:
             item.add_marker(pytest.mark.skip(reason=reason))

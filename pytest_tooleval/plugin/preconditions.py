@@ -54,9 +54,7 @@ def missing_keys(settings: Settings) -> str:
         return ""
     if asking.cassette is not None or asking.transcripts is not None or asking.resume:
         return ""
-    from ..engine.models.keys import missing_key
-
-    problems = list(map(missing_key, asking.models))
+    problems = [spec.missing for spec in asking.models]
     return "\n".join(filter(None, problems)) if all(problems) else ""
 
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 from typing_extensions import Unpack
 
-from ..engine.models.spec import ModelSpec
+from ..engine.models.spec import CallableModel, ModelSpec
 from ..errors import ConfigError, ToolevalError
 from ..python.case import PythonCase, clean_reason
 from ..python.question import Prompt, PythonSetting, Question, Words
@@ -159,10 +159,10 @@ class PythonTests:
     def _asks(self, question: Question) -> None:
         """Note what is known of a test once it asks."""
         write_for_controller(self._run.process, "asked", [_if_it_dies(question.place.blank)])
-        spec, found = question.job.model, self._run.found
-        if spec.function is not None and spec.label not in found.agents:
-            agents = {**found.agents, spec.label: f"callable:{spec.callable}"}
-            self._run.found = structs.replace(found, agents=agents)
+        spec, agents = question.job.model, self._run.found.agents
+        if isinstance(spec, CallableModel) and spec.function is not None and spec.label not in agents:
+            agents = {**agents, spec.label: f"callable:{spec.callable}"}
+            self._run.found = structs.replace(self._run.found, agents=agents)
 
     def cannot_ask(self, item: pytest.Item) -> str | None:
         """Why a test's model cannot be asked, if that is known before it runs."""

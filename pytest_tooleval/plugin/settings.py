@@ -146,9 +146,9 @@ def _models(
     config: pytest.Config, given: GivenOptions, transcripts: Sequence[Conversation] | None
 ) -> tuple[ModelSpec, ...]:
     if transcripts is not None:
-        from ..engine.models.spec import ModelSpec
+        from ..engine.models.spec import HttpModel
 
-        return tuple(ModelSpec(name, name) for name in dict.fromkeys(each.model for each in transcripts))
+        return tuple(HttpModel(name, name) for name in dict.fromkeys(each.model for each in transcripts))
     return _resolved(config, [name for names in given["model"] for name in names])
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from ..engine.cassettes.cassette import Cassette
-from ..engine.models.spec import ModelSpec
+from ..engine.models.spec import Agent, HttpModel
 from ..engine.tools.live import Live
 from ..engine.trial import Job
 from ..engine.users import user_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..mcp.suite_tools import SuiteTools
 
 # Stands in for the model if none was named.
-NO_MODEL = ModelSpec("")
+NO_MODEL = HttpModel("", "")
 
 
 class _About(NamedTuple):
@@ -56,7 +56,7 @@ class SuiteWarnings:
     def __init__(self, asking: Asking) -> None:
         self._about = _About(
             asking.overrides.tool_choice,
-            asking.transcripts is None and not any(spec.is_agent for spec in asking.models),
+            asking.transcripts is None and not any(isinstance(spec, Agent) for spec in asking.models),
         )
         self._problems: dict[Path, list[Problem]] = {}
         # The indexes of cases whose calls no model's item has played yet, by their ids.

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from ..agents.kinds import Kind, kind_of
 from ..engine.clients.agents_loop import agents_clock
-from ..engine.clients.callable_client import check_callable
+from ..engine.clients.callable_client import find_callable
 from ..engine.models.modules import parsed
-from ..engine.models.spec import ModelSpec
+from ..engine.models.spec import CallableModel, ModelSpec
 from ..errors import ConfigError, ModelError, error_text
 from ..writing import code_of
 from .test import Test
@@ -94,7 +94,7 @@ class AgentOfTest:
     """The agent of one question."""
 
     def __init__(self, agent: Any, name: str | None, test: Test) -> None:
-        if isinstance(agent, (str, ModelSpec)):
+        if isinstance(agent, str | ModelSpec):
             raise ConfigError(
                 f"agent={agent!r}: expected an agent or a function; --tooleval-model names models"
             )
@@ -110,7 +110,7 @@ class AgentOfTest:
         *,
         run_tools: bool = False,
         loop: asyncio.AbstractEventLoop | None = None,
-    ) -> ModelSpec:
+    ) -> CallableModel:
         """The agent as a model. Its async code runs on `loop`, or else on that of all agents.
 
         Raises ConfigError if it cannot be called as one.
@@ -125,9 +125,9 @@ class AgentOfTest:
         digests = [test.digest(file) for file in (home.file, *identity)]
         # Another test may patch what the agent uses, or pass another agent of this name.
         digests.append(test.nodeid.removeprefix(test.file))
-        spec = ModelSpec(
+        spec = CallableModel(
             self.label,
-            callable=f"{home.module}:{home.name}",
+            f"{home.module}:{home.name}",
             function=function if loop is None else _on_loop(function, loop),
             folder=test.root,
             source="the argument agent",
@@ -135,7 +135,7 @@ class AgentOfTest:
             imports=test.sources.imports(home.module, test.root),
         )
         try:
-            check_callable(spec)
+            find_callable(spec)
         except ModelError as error:
             raise ConfigError(error.message) from None
         return spec

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ..engine.models.spec import ModelSpec
+from ..engine.models.spec import CallableModel
 from ..errors import ConfigError
 from ..mutation.results import MutantCall
 from ..mutation.wrong_agents import AgentTurn, Tried, WrongAgent
@@ -40,9 +40,9 @@ class MutantCase(PythonCase):
         )
         super().__init__(own, asker, wait, fresh=True)
 
-    def _spec(self, answers: bool) -> ModelSpec:
+    def _spec(self, answers: bool) -> CallableModel:
         agent = _agent(self._turns, answered=answers)
-        return ModelSpec("scripted", callable="scripted:agent", function=agent, folder=Path())
+        return CallableModel("scripted", "scripted:agent", agent, folder=Path())
 
     def _begin(self, found: Question) -> RunningDialogue:
         if found.case.user is not None:

@@ -16,8 +16,7 @@ from ..engine.asking.context import Context
 from ..engine.dialogue import Dialogue
 from ..engine.judge import no_judge
 from ..engine.limits.spending import Spending
-from ..engine.models.keys import missing_key
-from ..engine.models.spec import ModelSpec
+from ..engine.models.spec import CallableModel, ModelSpec
 from ..engine.replay import recorded
 from ..engine.runner import Runner, TrialAnswer, settled
 from ..engine.trial import Job, TrialRequest
@@ -211,11 +210,15 @@ class Asker:
 
 
 def _why_not(spec: ModelSpec) -> str | None:
-    if spec.callable is None:
-        return missing_key(spec)
-    from ..engine.clients.callable_client import missing_callable
+    try:
+        spec.require()
+        if isinstance(spec, CallableModel):
+            from ..engine.clients.callable_client import find_callable
 
-    return missing_callable(spec)
+            find_callable(spec)
+    except ModelError as error:
+        return error.message
+    return None
 
 
 def _most_in_flight(most: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..engine.cassettes.cassette import Cassette
 from ..engine.cassettes.folders import answers_folder, make_room
+from ..engine.models.spec import CallableModel
 from ..errors import ModelError
 from ..files.appending import Appender
 from ..files.folders import work_folder
@@ -88,7 +89,7 @@ class Cassettes:
         """Lines about replayed answers of agents whose modules have changed since."""
         named = (*self._asking.models, self._asking.judge, self._asking.user)
         # Where agents and their modules are found; Python tests have no config file.
-        folder = next((spec.folder for spec in named if spec and spec.callable), None)
+        folder = next((spec.folder for spec in named if isinstance(spec, CallableModel)), None)
         root = self._process.root
         places = ((each, root if suite.suffix == ".py" else folder) for suite, each in self._of.items())
         lines = (cassette.outdated(project) for cassette, project in places if project is not None)

@@ -43,10 +43,10 @@ START = """
 import asyncio, sys
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 
 async def main():
-    client = LitellmClient(ModelSpec("m", model="openai/mock", api_base=sys.argv[1]))
+    client = LitellmClient(HttpModel("m", model="openai/mock", api_base=sys.argv[1]))
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     await client.complete(ChatRequest([{"role": "user", "content": "in Rome?"}], [tool], "required"), 60)
     await client.close()

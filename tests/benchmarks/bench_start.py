@@ -261,7 +261,7 @@ def throughput(cases: int, latency: float, in_flight: int, rounds: int) -> None:
 
 def engine(suite_path: str, base_url: str, in_flight: int) -> None:
     """Ask and score all cases without pytest; prints the rate once everything is loaded."""
-    from pytest_tooleval.engine.models.spec import ModelSpec
+    from pytest_tooleval.engine.models.spec import HttpModel
     from pytest_tooleval.engine.runner import Runner
     from pytest_tooleval.engine.trial import Job, TrialRequest
     from pytest_tooleval.scoring.trial import score_transcript
@@ -271,7 +271,7 @@ def engine(suite_path: str, base_url: str, in_flight: int) -> None:
 
     suite = load_suite(Path(suite_path))
     resolved = [resolve(suite, case, Overrides()) for case in suite.test_cases]
-    spec = ModelSpec("lean", model="openai/mock", api_base=base_url)
+    spec = HttpModel("lean", model="openai/mock", api_base=base_url)
     runner = Runner(in_flight)
 
     def answer(future: Any) -> Any:

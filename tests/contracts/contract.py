@@ -13,7 +13,7 @@ from builders import call, picture, tool
 from nightly import ALL
 
 from pytest_tooleval.engine.limits.retry import RetryPolicy
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
@@ -286,7 +286,7 @@ class Contract:
             table.setdefault("sampling", {"reasoning_effort": "low"})
         # A model of its own for each check, so that none learns from another.
         label = f"{target.label} {next(self._number)}"
-        spec = ModelSpec(label, model=target.model, api=target.api, **table)
+        spec = HttpModel(label, model=target.model, api=target.api, **table)
         case = {"id": "one", "prompt": check.messages, **check.case}
         data = {"name": "contract", "tools": TOOLS, "system_prompt": SYSTEM, "test_cases": [case]}
         suite = Suite.model_validate(data)

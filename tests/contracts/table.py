@@ -8,7 +8,7 @@ from pathlib import Path
 
 from generated import ROOT, part, table
 
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 
 from .contract import CHECKS, TARGETS, Contract, Target, script
 from .server import StandIns
@@ -46,7 +46,7 @@ def made_from(contract: Contract, targets: Sequence[Target]) -> str:
 def _library(target: Target) -> str:
     return (
         "built-in"
-        if ModelSpec("m", model=target.model, api=target.api, **target.table).protocol
+        if HttpModel("m", model=target.model, api=target.api, **target.table).protocol
         else "litellm"
     )
 

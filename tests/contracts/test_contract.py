@@ -12,7 +12,7 @@ from builders import PNG
 from generated import part
 
 from pytest_tooleval.engine.models.providers import Provider
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.errors import ModelError
 
 from .contract import CHECKS, FORMED, PICTURED, SKY, TARGETS, TRIED, Check, Contract, Target
@@ -190,7 +190,7 @@ def _form_in(body: Document) -> object:
 def test_the_form_of_an_answer_is_sent_or_an_error(contract: Contract, target: Target) -> None:
     problem = contract.ask(target, FORMED).problem
     sent = [one.body for one in contract.standins.exchanges]
-    if ModelSpec("m", model=target.model, api=target.api).needs_litellm:
+    if HttpModel("m", model=target.model, api=target.api).protocol is None:
         # litellm asks each provider in its own way, for some by a tool.
         is_refused = problem is not None and "response_format is set by the case" in problem
         assert is_refused or '"sky"' in json.dumps(sent).replace("\\", "")

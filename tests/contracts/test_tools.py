@@ -9,7 +9,7 @@ import pytest
 
 from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.exchange.chat import ChatRequest
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.jsonschemas.providers import Rules, troubles
 
@@ -104,7 +104,7 @@ def ask(contract: Contract, model: str, function: Schema) -> Any:
 
     async def asking() -> None:
         name, _, over = model.partition(" over ")
-        client = make_client(ModelSpec("m", model=name, api=over or None))
+        client = make_client(HttpModel("m", model=name, api=over or None))
         request = ChatRequest(
             [{"role": "user", "content": "Hello"}], [{"type": "function", "function": function}]
         )

@@ -14,7 +14,7 @@ from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette
 from ..exchange.chat import RESPONSE_FORMAT, ChatRequest
 from ..exchange.reply import OnReply
-from ..models.spec import LEXICAL, SAMPLING, ModelSpec
+from ..models.spec import LEXICAL, SAMPLING, Builtin, DeployedAgent, ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ def require_form(request: ChatRequest, spec: ModelSpec, placed: Mapping[str, str
     """Raise ModelError if the model is known to drop the request's `response_format`."""
     if RESPONSE_FORMAT not in request.sampling:
         return
-    if spec.model == LEXICAL:
+    if isinstance(spec, Builtin):
         why = f"{LEXICAL} writes none"
-    elif spec.url:
+    elif isinstance(spec, DeployedAgent):
         why = f"an agent with a url gets only what its request in {spec.place} holds"
     elif RESPONSE_FORMAT in spec.omit:
         why = f"it is under omit in {spec.place}"

@@ -22,7 +22,7 @@ from ..exchange.chat import ChatRequest, sent_parameters
 from ..exchange.errors import ParameterRefused
 from ..models.known import listed
 from ..models.providers import FORCED
-from ..models.spec import ModelSpec
+from ..models.spec import HttpModel, ModelSpec
 
 # Replacements for refused parameters. Parameters without one are left out.
 _INSTEAD: Mapping[str, str | None] = {"tool_choice": "auto", "max_tokens": MAX_COMPLETION_TOKENS}
@@ -48,7 +48,9 @@ class Fallbacks:
     ) -> tuple[ChatRequest, dict[str, str | None]]:
         """The request as this model accepts it, and the replaced parameters (None: left out)."""
         sent = sent_parameters(request)
-        refused = self._certain | tried | _listed(self._spec.model) | _ignored(self._spec, sent)
+        refused = self._certain | tried
+        if isinstance(self._spec, HttpModel):
+            refused |= _listed(self._spec.model) | _ignored(self._spec, sent)
         instead = {
             name: _INSTEAD.get(name)
             for name, value in sent.items()
@@ -113,7 +115,7 @@ def _listed(model: str) -> frozenset[str]:
     return frozenset(key for flag, key in flags.items() if entry.get(flag) is False)
 
 
-def _ignored(spec: ModelSpec, sent: Mapping[str, object]) -> frozenset[str]:
+def _ignored(spec: HttpModel, sent: Mapping[str, object]) -> frozenset[str]:
     """The values of `tool_choice` that litellm or the provider would silently drop."""
     thinking, effort = sent.get("thinking"), sent.get("reasoning_effort")
     thinks = effort not in (None, "none") or (

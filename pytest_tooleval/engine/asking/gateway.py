@@ -28,7 +28,7 @@ from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import AdaptiveSlots, Pace, Slots
 from ..limits.spending import Spending
 from ..models.prices import table_usd
-from ..models.spec import LEXICAL, ModelSpec
+from ..models.spec import Builtin, ModelSpec
 from ..tools.features import fitted
 from ..tools.hosted import with_secrets
 from ..tools.schemas import ToolSchemas
@@ -91,7 +91,7 @@ class ModelGateway:
         """
         cassette = context.cassette
         # The built-in model is not recorded: it costs nothing, and `none` is about network and money.
-        if cassette is None or self._spec.model == LEXICAL:
+        if cassette is None or isinstance(self._spec, Builtin):
             unrecorded = replace(context, cassette=None)
             return read_run(await self._retried(request, unrecorded), request, cached=False)
         asked = question(self._spec, request)
@@ -213,7 +213,7 @@ class ModelGateway:
         try:
             answer = await self._client.complete(request, self._timeout_s)
         except asyncio.CancelledError:
-            if self._spec.model != LEXICAL:
+            if not isinstance(self._spec, Builtin):
                 self._shared.spending.cancelled(payer_of_it)
             raise
         except ModelError as error:

@@ -17,7 +17,7 @@ from ...record.images import url_of, with_each_image
 from ...record.transcript import SEARCHES
 from ..exchange.chat import CONTAINER, ChatRequest
 from ..exchange.tools import name_of
-from ..models.spec import ModelSpec
+from ..models.spec import CallableModel, HttpModel, ModelSpec
 from ..protocols.builder import PROGRAMS
 
 # JSON with sorted keys and no spaces, so that equal values give equal texts.
@@ -36,9 +36,10 @@ def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
         "trial": request.trial,
     }
     # Only where they are set, so that all other keys stay as they are.
-    asked |= {"api": spec.api} if spec.api else {}
-    asked |= {"stream": True} if spec.stream else {}
-    if spec.callable and request.toolbox and (fields := request.toolbox.key_fields):
+    if isinstance(spec, HttpModel):
+        asked |= {"api": spec.api} if spec.api else {}
+        asked |= {"stream": True} if spec.stream else {}
+    if isinstance(spec, CallableModel) and request.toolbox and (fields := request.toolbox.key_fields):
         asked["tools_answer"] = fields  # it may call the tools itself
     return asked
 

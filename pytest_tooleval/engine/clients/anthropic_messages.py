@@ -17,13 +17,12 @@ from ...record.transcript import SEARCHES, SYSTEM_ROLES
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..exchange.chat import BLOCKS, CONTAINER, RESPONSE_FORMAT, ChatRequest
 from ..exchange.errors import ParameterRefused
-from ..models.keys import key_from
 from ..models.prices import token_count
 from ..models.spec import EFFORT_TOKENS, Effort
 from ..protocols.blocks import read_blocks
 from ..protocols.builder import ChatBuilder
 from ..protocols.reading import contents_of
-from .http_client import HttpClient
+from .http_client import ProviderClient
 from .joined_streams import Joined, joined_messages
 from .message_parts import chat_of, data_in, input_of, parts_of, without_nulls
 
@@ -39,7 +38,7 @@ _REASONS = {"tool_use": "tool_calls", PAUSED: PAUSED}
 _LEAST_BUDGET = 1024
 
 
-class AnthropicClient(HttpClient):
+class AnthropicClient(ProviderClient):
     """One model behind `POST {api_base}/v1/messages`."""
 
     @property
@@ -48,7 +47,7 @@ class AnthropicClient(HttpClient):
 
     def _own_headers(self) -> dict[str, str]:
         headers = {"anthropic-version": _VERSION}
-        key = key_from(self._spec)
+        key = self._spec.key()
         if key is not None:
             bearer = self._spec.key_variable == "ANTHROPIC_AUTH_TOKEN"
             headers |= {"Authorization": f"Bearer {key}"} if bearer else {"x-api-key": key}

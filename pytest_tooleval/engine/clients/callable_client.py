@@ -18,8 +18,7 @@ from ...errors import AgentGaveUp, ModelError, error_text, raised_at
 from ...text import near
 from ..exchange.chat import RESPONSE_FORMAT, ChatAnswer, ChatRequest
 from ..exchange.tool_answers import AnswersTools
-from ..models.keys import key_from
-from ..models.spec import ModelSpec
+from ..models.spec import CallableModel
 from .agent_calls import AgentCalls
 from .agents_loop import BLOCKS, Agent, LoopClock, TimeShare, abandon_if_blocked, agents_clock
 from .callable_results import callable_error, read_giving_up, read_result
@@ -39,13 +38,13 @@ class CallableClient:
     transcript, and its result is the answer. A result that is a list of messages is also a whole run.
     """
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: CallableModel) -> None:
         self._spec = spec
         # Keep an import error, even if a world adds its folder to the path meanwhile.
         self._function: Callable[..., Any] | ModelError | None = None
         self._loading = asyncio.Lock()
         self._clock: LoopClock | None = None
-        self._agent = Agent(str(spec.callable))
+        self._agent = Agent(spec.callable)
 
     @property
     def problem(self) -> str:
@@ -217,29 +216,12 @@ def _called_once(function: Callable[[], Any]) -> _Outcome:
         return None, error
 
 
-def missing_callable(spec: ModelSpec) -> str | None:
-    """The message for a model whose `callable` cannot be imported; None for others.
-
-    Does not instantiate a class, which may be expensive; only a request does.
-    """
-    try:
-        _find_callable(spec)
-    except ModelError as error:
-        return error.message
-    return None
-
-
-def check_callable(spec: ModelSpec) -> None:
-    """Raise a fatal ModelError if a model's callable cannot be called with messages and tools."""
-    _find_callable(spec)
-
-
-def load_callable(spec: ModelSpec) -> Callable[..., Any]:
+def load_callable(spec: CallableModel) -> Callable[..., Any]:
     """Import a model's `callable = "module:function"`, from the config file's folder if it is there.
 
     A class is instantiated. Raises a fatal ModelError that says what is missing.
     """
-    found: Any = _find_callable(spec)
+    found: Any = find_callable(spec)
     if inspect.isclass(found):
         try:
             found = found()
@@ -248,11 +230,14 @@ def load_callable(spec: ModelSpec) -> Callable[..., Any]:
     return _called(spec, found)
 
 
-def _find_callable(spec: ModelSpec) -> Callable[..., Any]:
-    key_from(spec)  # its module may need it
+def find_callable(spec: CallableModel) -> Callable[..., Any]:
+    """Import a model's callable, without instantiating a class, which may be expensive.
+
+    Raises a fatal ModelError if it cannot be called with messages and tools.
+    """
+    spec.key()  # its module may need it
     try:
-        found = spec.function or import_object(spec.callable or "", spec.folder)
-        found = _called(spec, found)
+        found = _called(spec, spec.function or import_object(spec.callable, spec.folder))
     except LookupError as error:
         raise _unusable(spec, str(error.args[0])) from None
     if not inspect.isclass(found):
@@ -260,7 +245,7 @@ def _find_callable(spec: ModelSpec) -> Callable[..., Any]:
     return found
 
 
-def _check_parameters(spec: ModelSpec, found: Callable[..., Any]) -> None:
+def _check_parameters(spec: CallableModel, found: Callable[..., Any]) -> None:
     try:
         signature = inspect.signature(found)
     except (TypeError, ValueError):
@@ -272,18 +257,18 @@ def _check_parameters(spec: ModelSpec, found: Callable[..., Any]) -> None:
         raise _unusable(spec, f"{_path(spec)} takes {signature}, {expected}") from None
 
 
-def _called(spec: ModelSpec, found: Any) -> Callable[..., Any]:
+def _called(spec: CallableModel, found: Any) -> Callable[..., Any]:
     if not callable(found):
         how = "cannot be called; name a function, a method or a class with __call__"
         raise _unusable(spec, f"{_path(spec)!r} {how}")
     return found  # type: ignore[no-any-return]
 
 
-def _path(spec: ModelSpec) -> str:
-    return (spec.callable or "").partition(":")[2]
+def _path(spec: CallableModel) -> str:
+    return spec.callable.partition(":")[2]
 
 
-def _unusable(spec: ModelSpec, reason: str) -> ModelError:
+def _unusable(spec: CallableModel, reason: str) -> ModelError:
     return callable_error(f"callable {spec.callable!r} of {spec.place}: {reason}", fatal=True)
 
 

@@ -17,11 +17,11 @@ from ...record.untrusted import as_mapping, as_text
 from ...secrets import scrub, secret_values
 from ...text import shorten
 from ..exchange.chat import ChatAnswer
-from ..models.spec import ModelSpec
+from ..models.spec import CallableModel
 
 
 def read_result(
-    spec: ModelSpec, result: object, prompt: Sequence[Mapping[str, Any]], latency_s: float
+    spec: CallableModel, result: object, prompt: Sequence[Mapping[str, Any]], latency_s: float
 ) -> ChatAnswer:
     """The function's result as an answer. Raises ModelError, with the expected forms, for anything else.
 
@@ -76,7 +76,7 @@ def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
 
 
 def read_giving_up(
-    spec: ModelSpec, error: AgentGaveUp, prompt: Sequence[Mapping[str, Any]], latency_s: float
+    spec: CallableModel, error: AgentGaveUp, prompt: Sequence[Mapping[str, Any]], latency_s: float
 ) -> ChatAnswer:
     """The run of an agent that gave up, as an answer that cannot be used."""
     last = ChatAnswer(
@@ -138,7 +138,7 @@ def in_order(answer: ChatAnswer) -> ChatAnswer:
     return structs.replace(answer, answers=tuple(sorted(answer.answers, key=place)))
 
 
-def _plain(spec: ModelSpec, result: Any) -> Any:
+def _plain(spec: CallableModel, result: Any) -> Any:
     """The result as JSON types, because it is recorded and reported."""
     try:
         plain = result
@@ -149,7 +149,7 @@ def _plain(spec: ModelSpec, result: Any) -> Any:
         raise _unexpected(spec, result, f" ({error_text(error)})") from None
 
 
-def _unexpected(spec: ModelSpec, shown: object, more: str = "") -> ModelError:
+def _unexpected(spec: CallableModel, shown: object, more: str = "") -> ModelError:
     return callable_error(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}{more}")
 
 
@@ -160,7 +160,7 @@ def callable_error(text: str, *, fatal: bool = False) -> ModelError:
     return ModelError(shorten(clean, 1000), kind="callable", fatal=fatal)
 
 
-def _read_message(spec: ModelSpec, result: Any, latency_s: float, shown: object) -> ChatAnswer:
+def _read_message(spec: CallableModel, result: Any, latency_s: float, shown: object) -> ChatAnswer:
     """A message of JSON types as an answer. Errors show `shown`, the function's result."""
     ending, usual = ending_of(result, {"choices": [{"message": result}]}), usual_reason(result)
     usage = None
@@ -189,7 +189,7 @@ _EXPECTED = (
 )
 
 
-def _calls(spec: ModelSpec, calls: object) -> list[dict[str, Any]]:
+def _calls(spec: CallableModel, calls: object) -> list[dict[str, Any]]:
     """The calls in the chat API's form; the short `{"name", "arguments"}` is also accepted.
 
     Another framework's form is an error, because it must not be scored as a call without a name.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
-from ...secrets import keep_secret
 from ..exchange.chat import ChatAnswer, ChatRequest
-from ..models.spec import LEXICAL, ModelSpec
+from ..models.spec import Builtin, CallableModel, DeployedAgent, HttpModel, ModelSpec
 
 
 class ChatClient(Protocol):
@@ -25,40 +23,35 @@ class ChatClient(Protocol):
 
 def make_client(spec: ModelSpec) -> ChatClient:
     """Create the client for a model."""
-    for variable in (spec.api_key_env, *spec.headers.values()):
-        keep_secret(variable)
-    return client_for(spec)(spec)
+    match spec:
+        case CallableModel():
+            from .callable_client import CallableClient
 
+            return CallableClient(spec)
+        case DeployedAgent():
+            from .deployed_agent import DeployedClient
 
-def client_for(spec: ModelSpec) -> Callable[[ModelSpec], ChatClient]:
-    """The function that creates the client for a model."""
-    if spec.callable:
-        from .callable_client import CallableClient
+            return DeployedClient(spec)
+        case Builtin():
+            from .lexical import LexicalClient
 
-        return CallableClient
-    if spec.url:
-        from .deployed_agent import DeployedClient
+            return LexicalClient()
+        case HttpModel(protocol="openai"):
+            from .openai_chat import OpenAIClient
 
-        return DeployedClient
-    if spec.model == LEXICAL:
-        from .lexical import LexicalClient
+            return OpenAIClient(spec)
+        case HttpModel(protocol="anthropic"):
+            from .anthropic_messages import AnthropicClient
 
-        return lambda _: LexicalClient()
-    if spec.protocol == "openai":
-        from .openai_chat import OpenAIClient
+            return AnthropicClient(spec)
+        case HttpModel(protocol="gemini"):
+            from .gemini import GeminiClient
 
-        return OpenAIClient
-    if spec.protocol == "anthropic":
-        from .anthropic_messages import AnthropicClient
+            return GeminiClient(spec)
+        case HttpModel():
+            from .litellm_client import LitellmClient
 
-        return AnthropicClient
-    if spec.protocol == "gemini":
-        from .gemini import GeminiClient
-
-        return GeminiClient
-    from .litellm_client import LitellmClient
-
-    return LitellmClient
+            return LitellmClient(spec)
 
 
 def load_client(spec: ModelSpec) -> None:
@@ -67,9 +60,9 @@ def load_client(spec: ModelSpec) -> None:
     Otherwise the engine's thread would import it while the tests run, and the first request would wait
     for both.
     """
-    client_for(spec)
+    make_client(spec)
     _ = spec.modules  # cached; reads an agent's source files
-    if spec.needs_litellm:
+    if isinstance(spec, HttpModel) and spec.protocol is None:
         from .litellm_client import load_before_asking
 
         load_before_asking()

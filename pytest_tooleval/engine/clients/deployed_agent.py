@@ -18,8 +18,7 @@ from ...record.transcript import Message, status_of, text_of
 from ...record.untrusted import as_mapping, objects_in
 from ...text import json_text
 from ..exchange.chat import BLOCKS, ITEMS, ChatAnswer, ChatRequest
-from ..models.keys import headers_from
-from ..models.spec import ModelSpec
+from ..models.spec import DeployedAgent
 from ..protocols.reading import read_messages
 from . import anthropic_messages, openai_responses
 from .event_streams import events, is_stream
@@ -51,16 +50,13 @@ _CHAT: Mapping[str, Callable[[_Document], _Document]] = {
 class DeployedClient(HttpClient):
     """One agent, queried once for each turn."""
 
-    def __init__(self, spec: ModelSpec) -> None:
-        super().__init__(spec)
-        self._base = spec.url or ""
+    _spec: DeployedAgent
 
-    @property
-    def _url(self) -> str:
-        return self._base
+    def __init__(self, spec: DeployedAgent) -> None:
+        super().__init__(spec, spec.url, "url")
 
     def _own_headers(self) -> dict[str, str]:
-        return {"Accept": "application/json, text/event-stream", **headers_from(self._spec)}
+        return {"Accept": "application/json, text/event-stream", **self._spec.header_values()}
 
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
         messages = [dict(message) for message in chat["messages"]]

@@ -18,10 +18,9 @@ from ...record.transcript import SYSTEM_ROLES, text_of
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..exchange.chat import PARTS, RESPONSE_FORMAT, ChatRequest
 from ..exchange.errors import ParameterRefused
-from ..models.keys import key_from
 from ..models.prices import token_count
 from ..protocols.reading import replied
-from .http_client import HttpClient
+from .http_client import ProviderClient
 from .joined_streams import Joined, joined_candidates
 from .message_parts import call_of, chat_of, data_in, images_apart, input_of, parts_of
 
@@ -44,7 +43,7 @@ _UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode()
 _OURS = "call_"
 
 
-class GeminiClient(HttpClient):
+class GeminiClient(ProviderClient):
     """One model behind `POST {api_base}/models/NAME:generateContent`."""
 
     @property
@@ -52,7 +51,7 @@ class GeminiClient(HttpClient):
         return f"{self._base.rstrip('/')}/models/{self._model}:generateContent"
 
     def _own_headers(self) -> dict[str, str]:
-        key = key_from(self._spec)
+        key = self._spec.key()
         return {} if key is None else {"x-goog-api-key": key}
 
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
 from ..exchange.receiving import receiving
-from ..models.known import listed
-from ..models.spec import ModelSpec
+from ..models.known import Entry, listed
+from ..models.spec import DeployedAgent, HttpModel
 from .event_streams import DONE, events, is_stream
 from .joined_streams import Joined
 from .provider_errors import (
@@ -64,19 +64,19 @@ class HttpAnswer(NamedTuple):
 
 
 class HttpClient(ABC):
-    """One model at an address, without streaming or retries."""
+    """One model or agent at the address `base`, which `base_from` sets, without streaming or retries."""
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: HttpModel | DeployedAgent, base: str, base_from: str) -> None:
         self._spec = spec
-        self._base = spec.base or spec.provider.base
-        self._model = spec.name_at_provider
-        self._price = listed(spec.model)
+        self._base = base
+        self._base_from = base_from
+        self._price: Entry | None = None
         self._proxy: str | None = None
         self._session: aiohttp.ClientSession | None = None
 
     @property
-    @abstractmethod
-    def _url(self) -> str: ...
+    def _url(self) -> str:
+        return self._base
 
     @abstractmethod
     def _own_headers(self) -> dict[str, str]:
@@ -193,14 +193,8 @@ class HttpClient(ABC):
         return text.encode("utf-8", "replace")
 
     def _no_address(self) -> ModelError:
-        named = "url" if self._spec.url else "api_base"
-        where = named if self._spec.url or self._spec.api_base else self._spec.base_variable
-        return ModelError(
-            f"{where}: expected an address such as http://127.0.0.1:8080/v1, got "
-            f"{shown_address(self._base)!r} ({self._spec.place})",
-            kind="bad_request",
-            fatal=True,
-        )
+        expected = "expected an address such as http://127.0.0.1:8080/v1"
+        return self._spec.unusable(f"{self._base_from}: {expected}, got {shown_address(self._base)!r}")
 
     def _not_sent(self, error: Exception, timeout_s: float) -> ModelError:
         if isinstance(error, aiohttp.InvalidURL):
@@ -224,6 +218,20 @@ class HttpClient(ABC):
             sent=sent_parameters(request),
             retry_after=retry_after_s(answered.headers),
         )
+
+
+class ProviderClient(HttpClient):
+    """One model of a provider."""
+
+    _spec: HttpModel
+
+    def __init__(self, spec: HttpModel) -> None:
+        row = spec.provider
+        base_from = "api_base" if spec.api_base else spec.base_variable
+        super().__init__(spec, spec.base or row.base, base_from)
+        prefix, _, name = spec.model.partition("/")
+        self._model = name if prefix in (row.name, *row.also) else spec.model
+        self._price = listed(spec.model)
 
 
 async def _read_all(response: aiohttp.ClientResponse) -> bytes:

@@ -24,10 +24,9 @@ from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
-from ..models.keys import key_from, require_client
 from ..models.known import listed
 from ..models.litellm_library import import_litellm
-from ..models.spec import ModelSpec
+from ..models.spec import HttpModel
 from ..models.traits import needs_responses
 from .openai_kin import with_images
 from .openai_responses import wants_responses
@@ -81,12 +80,12 @@ def load_before_asking() -> None:
 class LitellmClient:
     """One model through litellm's `acompletion`, without streaming or litellm's retries."""
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: HttpModel) -> None:
         self._spec = spec
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
-        require_client(self._spec)
-        found = key_from(self._spec)
+        self._spec.require()
+        found = self._spec.key()
         # litellm itself reads the usual variable from the environment.
         key = found if self._spec.api_key_env else None
         litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
@@ -152,20 +151,16 @@ class LitellmClient:
     def _check_provider(self, key: str | None) -> None:
         """Refuse providers whose connections cannot be secured."""
         if self._spec.model.startswith("aiohttp_openai/"):
-            raise ModelError(
-                f"the connections of aiohttp_openai follow redirects and read without an end; use "
-                f"openai/NAME ({self._spec.place})",
-                kind="bad_request",
-                fatal=True,
+            raise self._spec.unusable(
+                "the connections of aiohttp_openai follow redirects and read without an end; use "
+                "openai/NAME"
             )
         provider = self._spec.provider
         if provider.logs_in and self._spec.api_base and key is None:
-            raise ModelError(
+            raise self._spec.unusable(
                 f"litellm would send the credentials for {provider.name} on this machine to the model's "
-                f"api_base; if they are meant for it, name their variable with api_key_env "
-                f"({self._spec.place})",
-                kind="credentials",
-                fatal=True,
+                "api_base; if they are meant for it, name their variable with api_key_env",
+                "credentials",
             )
 
     def _answer_in(
@@ -240,12 +235,8 @@ class LitellmClient:
             way += (
                 ', or ask the provider without litellm: model = "openai/responses/NAME" and its api_base'
             )
-        return ModelError(
-            f"litellm needs a package that is not installed to ask {self._spec.model}: "
-            f"{detail}{way} ({self._spec.place})",
-            kind="bad_request",
-            fatal=True,
-        )
+        needs = f"litellm needs a package that is not installed to ask {self._spec.model}"
+        return self._spec.unusable(f"{needs}: {detail}{way}")
 
 
 def _clean(text: str) -> str:

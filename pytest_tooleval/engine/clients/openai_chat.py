@@ -11,11 +11,10 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from ..exchange.chat import ChatAnswer, ChatRequest
-from ..models.keys import key_from
 from ..models.known import listed
-from ..models.spec import ModelSpec
+from ..models.spec import HttpModel
 from ..models.traits import needs_responses, reasons
-from .http_client import HttpClient
+from .http_client import ProviderClient
 from .joined_streams import Joined, joined_chat, joined_responses
 from .openai_kin import adapted, base_of
 from .openai_responses import chat_document, responses_body, wants_responses
@@ -25,14 +24,14 @@ _REFUSES_ENCRYPTED = re.compile(r"encrypted[ _]content", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>(.*)", re.DOTALL)
 
 
-class OpenAIClient(HttpClient):
+class OpenAIClient(ProviderClient):
     """One model behind `POST {api_base}/chat/completions`.
 
     Models that exist, or accept tools, only at `/responses` are queried there: known ones from the
     start, others as soon as an error says so.
     """
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: HttpModel) -> None:
         super().__init__(spec)
         name = self._model.removeprefix("responses/")
         self._responses = name != self._model
@@ -71,7 +70,7 @@ class OpenAIClient(HttpClient):
         return True
 
     def _own_headers(self) -> dict[str, str]:
-        key = key_from(self._spec)
+        key = self._spec.key()
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         organization = os.environ.get("OPENAI_ORGANIZATION", "").strip()
         if organization and self._spec.provider.name == "openai" and not self._spec.api_base:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..models.spec import ModelSpec
+from ..models.spec import HttpModel
 from ..models.traits import reasons
 from .message_parts import images_apart
 
@@ -14,7 +14,7 @@ _FIREWORKS = "accounts/fireworks/models/"
 _MISTRAL = ("role", "content", "tool_calls", "tool_call_id", "name", "prefix")
 
 
-def adapted(body: Mapping[str, Any], spec: ModelSpec) -> dict[str, Any]:
+def adapted(body: Mapping[str, Any], spec: HttpModel) -> dict[str, Any]:
     """The body of a request as the model's provider wants it."""
     own = dict(body)
     provider = spec.provider.name
@@ -40,7 +40,7 @@ def adapted(body: Mapping[str, Any], spec: ModelSpec) -> dict[str, Any]:
     return own
 
 
-def with_images(messages: Sequence[Mapping[str, Any]], spec: ModelSpec) -> Sequence[Mapping[str, Any]]:
+def with_images(messages: Sequence[Mapping[str, Any]], spec: HttpModel) -> Sequence[Mapping[str, Any]]:
     """The messages with images in tools' answers where the model's provider takes them.
 
     Mistral takes them in the answers, and no message of the user's after them.
@@ -48,7 +48,7 @@ def with_images(messages: Sequence[Mapping[str, Any]], spec: ModelSpec) -> Seque
     return messages if spec.provider.name == "mistral" else [*images_apart(messages)]
 
 
-def base_of(base: str, spec: ModelSpec) -> str:
+def base_of(base: str, spec: HttpModel) -> str:
     """The address of a provider's OpenAI API; Ollama's is below the address of Ollama's own API."""
     address = base.rstrip("/")
     is_root = spec.provider.name == "ollama" and not address.endswith("/v1")

@@ -23,7 +23,7 @@ from ...secrets import scrub, secret_values, shown_address
 from ...text import shorten
 from ..exchange.chat import ChatAnswer
 from ..exchange.errors import ParameterRefused
-from ..models.spec import ModelSpec
+from ..models.spec import DeployedAgent, HttpModel
 from .refused_parameter import refused_parameter
 
 _MISSING_KEY = re.compile(
@@ -140,7 +140,7 @@ def lacks_credentials(text: str) -> bool:
 
 
 def provider_error(
-    spec: ModelSpec,
+    spec: HttpModel | DeployedAgent,
     status: int | None,
     text: str,
     *,
@@ -265,7 +265,7 @@ def _is_quota(status: int, text: str) -> bool:
     return bool(_DAILY.search(text) or _QUOTA.search(text))
 
 
-def _credentials_help(spec: ModelSpec) -> str:
+def _credentials_help(spec: HttpModel | DeployedAgent) -> str:
     variable = spec.key_variable
     if variable:
         return f"the key in {variable} was refused"
@@ -274,7 +274,7 @@ def _credentials_help(spec: ModelSpec) -> str:
             f"the API key for {spec.api_base} is missing or wrong; a key is sent there only if "
             f"the model's table names its variable with api_key_env ({spec.place})"
         )
-    return f"missing or wrong credentials for {spec.model}"
+    return f"missing or wrong credentials for {spec.model if isinstance(spec, HttpModel) else spec.url}"
 
 
 def _wait_in(text: str) -> float | None:

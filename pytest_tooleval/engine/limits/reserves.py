@@ -10,7 +10,7 @@ from ...record.images import url_of, with_each_image
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.known import listed
 from ..models.prices import cost_usd, table_usd
-from ..models.spec import ModelSpec
+from ..models.spec import Agent, HttpModel, ModelSpec
 
 # Before a model's first answer. Dense JSON has about one token for each three bytes.
 _TOKENS_PER_BYTE = 0.4
@@ -66,7 +66,7 @@ def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Seen | None) -> flo
     For an agent, whose requests are unknown, that is its highest cost so far.
     """
     known = seen or Seen()
-    if spec.is_agent:
+    if isinstance(spec, Agent):
         return known.dearest
     limits = [request.sampling[name] for name in _MAX_TOKENS if request.sampling.get(name)]
     longest = max([known.longest, *map(int, limits)])
@@ -78,7 +78,7 @@ def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Seen | None) -> flo
 def _most_usd(spec: ModelSpec, prompt: int, completion: int) -> float | None:
     """The price of these tokens, even if all of the output is reasoning; None if it is unknown."""
     own = table_usd(spec, prompt, completion)
-    if own is not None or spec.is_agent:
+    if own is not None or not isinstance(spec, HttpModel):
         return own
     entry = listed(spec.model)
     usage = {"prompt_tokens": prompt, "completion_tokens": completion}

@@ -13,7 +13,7 @@ from ...errors import ConfigError
 from ...text import first_few, near
 from .known import INSTALL, Entry, data_file, entry_of, has_litellm, known_models, litellm_models
 from .providers import PROVIDERS
-from .spec import LEXICAL, ModelSpec
+from .spec import LEXICAL, Builtin, HttpModel, ModelSpec
 from .table_checks import spec_from_table
 from .tables import ModelTables, toml_key
 
@@ -37,17 +37,16 @@ def resolve_models(names: Iterable[str], tables: ModelTables) -> list[ModelSpec]
         if name in tables.tables:
             spec = specs[name] = spec_from_table(name, tables)
             # A server that we query directly may give its models any names.
-            asks = spec.model and spec.model != LEXICAL and spec.api != "openai"
-            if asks and (reason := why_no_provider(spec.model)):
+            asked = spec.model if isinstance(spec, HttpModel) and spec.api != "openai" else ""
+            if asked and (reason := why_no_provider(asked)):
                 raise tables.error(name, f"model: {reason}", "model")
         elif name == LEXICAL:
-            specs[name] = ModelSpec(label=name, model=name)
-        elif full := newest_of(name, known_models()):
-            specs[name] = ModelSpec(label=name, model=full)
-        elif reason := why_no_provider(name):
-            raise _unknown(name, reason, tables)
+            specs[name] = Builtin(name)
         else:
-            specs[name] = ModelSpec(label=name, model=name)
+            full = newest_of(name, known_models())
+            if full is None and (reason := why_no_provider(name)):
+                raise _unknown(name, reason, tables)
+            specs[name] = HttpModel(name, full or name)
     return list(specs.values())
 
 

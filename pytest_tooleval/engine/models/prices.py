@@ -9,7 +9,7 @@ from typing import Any
 from ...record.calls import is_number
 from ...record.untrusted import as_mapping, as_text, objects_in
 from .known import listed
-from .spec import ModelSpec
+from .spec import HttpModel, ModelSpec
 
 # Items that OpenAI runs itself, and does not charge by tokens alone.
 _RUN = (
@@ -118,7 +118,7 @@ def table_usd(spec: ModelSpec, prompt: int | None, completion: int | None) -> fl
     return (prompt * into + completion * out) / 1_000_000
 
 
-def usual_usd(spec: ModelSpec, prompt: int, completion: int, reasoning: int = 0) -> float | None:
+def usual_usd(spec: HttpModel, prompt: int, completion: int, reasoning: int = 0) -> float | None:
     """US dollars for these tokens at the table's prices, or else at the usual ones of litellm's list."""
     own = table_usd(spec, prompt, completion + reasoning)
     entry = listed(spec.model) or {}

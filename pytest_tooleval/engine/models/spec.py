@@ -1,4 +1,4 @@
-"""The model behind a label, and its settings."""
+"""The kinds of models behind labels, and their settings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from .known import provider_of
+from ...errors import ErrorKind, ModelError
+from .known import INSTALL, has_litellm, provider_of
 from .modules import digest_of, imported_modules, own_module
 from .providers import PROVIDERS, UNKNOWN, Protocol, Provider
 from .traits import needs_responses
@@ -30,37 +31,21 @@ EFFORT_TOKENS = dict(zip(EFFORTS, (0, 128, 1024, 2048, 4096, 8192, 16384), stric
 _LITELLM_EXTRAS = frozenset(
     "additional_drop_params allowed_openai_params api_version custom_llm_provider organization".split()
 )
+_M = TypeVar("_M", bound="_Model")
 
 
 @dataclass(frozen=True)
-class ModelSpec:
-    """A model and how to query it. It has the name of the key's variable, never the key.
+class _Model:
+    """What all models have. It has the name of the key's variable, never the key.
 
     `requests_per_minute`, `tokens_per_minute` and `max_concurrency` are limits; None means no limit.
     `timeout` is in seconds per request. The parameters in `omit` are never sent. With `text_calls`,
     calls are also read in texts. `tool_prefix` stands before each tool's name on the wire; cases leave
-    it out. `stream` asks for a stream of events, as some servers have nothing else.
-
-    For an agent at an address, `url` is the address, `headers` are the variables of its headers, and
-    `request` is the template of what is sent. `answer` is the API whose format it answers in, or the
-    JSON Pointers of text and calls. `conversation` is the JSON Pointer of the conversation's id. With
-    `sequential`, each call is its own reply, made after the answer to the one before it.
-
-    For an agent that a Python test passes, `function` is the agent itself, `callable` only names it, and
-    `digest` stands for its code and whatever else its answers depend on. `imports` are its `modules`, if
-    they are known already.
+    it out.
     """
 
     label: str
-    model: str = ""
-    callable: str | None = None
-    url: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    request: Mapping[str, Any] = field(default_factory=dict)
-    answer: str | Mapping[str, str] = ""
-    conversation: str | None = None
-    sequential: bool = False
-    api: str | None = None
+    _: KW_ONLY
     api_base: str | None = None
     api_key_env: str | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
@@ -68,7 +53,6 @@ class ModelSpec:
     omit: tuple[str, ...] = ()
     text_calls: bool = True
     tool_prefix: str = ""
-    stream: bool = False
     timeout: float | None = None
     max_concurrency: int | None = None
     requests_per_minute: int | None = None
@@ -77,31 +61,161 @@ class ModelSpec:
     output_price: float | None = None
     source: str = ""
     folder: Path | None = None
+
+    @property
+    def base(self) -> str | None:
+        """The address in the table or the environment; None for the provider's own."""
+        return self.api_base
+
+    @property
+    def key_variable(self) -> str | None:
+        """The variable for the key; None if unknown, or if litellm may log in without one."""
+        return self.api_key_env
+
+    @property
+    def modules(self) -> Mapping[str, str]:
+        """The project's modules that an agent imports, with their digests."""
+        return {}
+
+    def key(self) -> str | None:
+        """The API key, if its variable is known. Raises ModelError if that is empty."""
+        variable = self.key_variable
+        return None if variable is None else self._value_of(variable, "the API key")
+
+    def require(self) -> None:
+        """Raise ModelError if a key or the client is known to be missing."""
+        self.key()
+
+    @property
+    def missing(self) -> str | None:
+        """The message about a missing key or client; None if neither is known to be missing."""
+        try:
+            self.require()
+        except ModelError as error:
+            return error.message
+        return None
+
+    def _value_of(self, variable: str, what: str) -> str:
+        value = os.environ.get(variable, "").strip()
+        if not value:
+            needed = f"set it to {what} for model {self.label!r}"
+            text = f"the environment variable {variable} is not set; {needed}"
+            raise self.unusable(text, "credentials")
+        return value
+
+    def part(self: _M, count: int, number: int) -> _M:
+        """The model with part `number` (from 0) of its limits, which are divided by `count`."""
+        own = functools.partial(share, count=count, number=number)
+        return dataclasses.replace(
+            self,
+            max_concurrency=self.max_concurrency and own(self.max_concurrency),
+            requests_per_minute=self.requests_per_minute and own(self.requests_per_minute),
+            tokens_per_minute=self.tokens_per_minute and own(self.tokens_per_minute),
+        )
+
+    @property
+    def place(self) -> str:
+        """Where this model is configured."""
+        return self.source or f"--tooleval-model={self.label}"
+
+    def unusable(self, text: str, kind: ErrorKind = "bad_request") -> ModelError:
+        """The error for a model that no case can ask as it is configured."""
+        return ModelError(f"{text} ({self.place})", kind=kind, fatal=True)
+
+
+@dataclass(frozen=True)
+class Builtin(_Model):
+    """The built-in model, which costs nothing."""
+
+    identity = LEXICAL
+
+
+@dataclass(frozen=True)
+class CallableModel(_Model):
+    """A function or a class in Python, such as an agent.
+
+    A Python test passes the agent itself as `function`. Then `callable` only names it, and `digest`
+    stands for its code and whatever else its answers depend on. `imports` are its `modules`, if they
+    are known already.
+    """
+
+    callable: str
     function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     digest: str = ""
     imports: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
 
-    @property
-    def is_agent(self) -> bool:
-        """Whether it is an agent, whose own requests to its model are unknown."""
-        return bool(self.callable or self.url)
+    @functools.cached_property
+    def identity(self) -> str:
+        """With a hash of its module, so that a changed agent is queried again."""
+        if self.function is not None:
+            return f"callable:{self.callable}@{self.digest}"
+        own = own_module(self.callable, self.folder)
+        return f"callable:{self.callable}" + (f"@{digest_of(own[0])}" if own else "")
+
+    @functools.cached_property
+    def modules(self) -> Mapping[str, str]:
+        if self.imports is not None:
+            return self.imports
+        return imported_modules(self.callable, self.folder) if self.folder else {}
+
+
+@dataclass(frozen=True)
+class DeployedAgent(_Model):
+    """An agent at the address `url`.
+
+    `headers` are the variables of its headers, and `request` is the template of what is sent. `answer`
+    is the API whose format it answers in, or the JSON Pointers of text and calls. `conversation` is the
+    JSON Pointer of the conversation's id. With `sequential`, each call is its own reply, made after the
+    answer to the one before it.
+    """
+
+    url: str
+    request: Mapping[str, Any]
+    answer: str | Mapping[str, str]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    conversation: str | None = None
+    sequential: bool = False
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """With a hash of its settings."""
+        parts = [self.request, self.answer, self.conversation]
+        form = json.dumps([*parts, *([True] if self.sequential else ())], sort_keys=True)
+        return f"url:{self.url}@{hashlib.sha256(form.encode()).hexdigest()[:12]}"
+
+    def header_values(self) -> dict[str, str]:
+        """The headers with their values. Raises ModelError if a variable is empty."""
+        what = "the value of the header"
+        return {name: self._value_of(each, f"{what} {name}") for name, each in self.headers.items()}
+
+    def require(self) -> None:
+        self.header_values()
+
+
+@dataclass(frozen=True)
+class HttpModel(_Model):
+    """A model of a provider, which our own clients or litellm query.
+
+    `stream` asks for a stream of events, as some servers have nothing else.
+    """
+
+    model: str
+    api: str | None = None
+    stream: bool = False
 
     @property
-    def target(self) -> str:
-        """The callable, the address, or the model's name."""
-        return self.callable or self.url or self.model
+    def identity(self) -> str:
+        return self.model
 
     @property
     def provider(self) -> Provider:
         """The model's provider; a row without a name if it is unknown."""
-        if self.is_agent:
-            return UNKNOWN
         asked = self.extra.get("custom_llm_provider") or provider_of(self.model)
         return PROVIDERS.get("openai" if self.api == "openai" else str(asked), UNKNOWN)
 
     @property
     def protocol(self) -> Protocol | None:
-        """The protocol of our own client; None for models that need another client."""
+        """The protocol of our own client; None for models that only litellm can query."""
         row = self.provider
         if self.api is not None or not row.protocol:
             return "openai" if self.api == "openai" else None
@@ -109,23 +223,15 @@ class ModelSpec:
         return row.protocol if ours else None
 
     @property
-    def needs_litellm(self) -> bool:
-        """Whether only litellm can query it."""
-        return not (self.is_agent or self.protocol or self.model == LEXICAL)
-
-    @property
-    def name_at_provider(self) -> str:
-        """The model's name without that of its provider."""
-        prefix, _, name = self.model.partition("/")
-        row = self.provider
-        return name if prefix in (row.name, *row.also) else self.model
-
-    @property
     def base(self) -> str | None:
-        """The address in the table or the environment; None for the provider's own."""
         if self.api_base or not self.protocol:
             return self.api_base
         return os.environ.get(self.base_variable, "").strip() or None
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another host than the provider's is asked, which may have other models and rules."""
+        return self.base is not None and self.provider.name != "azure"
 
     @property
     def base_variable(self) -> str:
@@ -134,16 +240,18 @@ class ModelSpec:
 
     @property
     def key_variable(self) -> str | None:
-        """The variable for the key; None if unknown, or if litellm may log in without one.
-
-        If there are several, it is the first that is set, or else the usual one.
-        """
+        """If there are several, it is the first that is set, or else the usual one."""
         if self.api_key_env or self.api_base:
             return self.api_key_env
         row = self.provider
         variable = _set_or_usual((*row.keys, *row.logins))
         is_needed = not (row.logs_in or row.keyless)
         return variable if is_needed or (variable and _is_set(variable)) else None
+
+    def require(self) -> None:
+        if self.protocol is None and not has_litellm():
+            raise self.unusable(f"{self.model}: needs litellm; {INSTALL}")
+        self.key()
 
     @property
     def _is_translated(self) -> bool:
@@ -163,48 +271,17 @@ class ModelSpec:
         has_key = not self.api_base and any(map(_is_set, row.keys))
         return not has_key and (row.logs_in or any(map(_is_set, row.logins)))
 
-    @functools.cached_property
-    def identity(self) -> str:
-        """The model as part of cassette keys.
 
-        An agent's identity includes a hash of its module or settings, so that a changed agent is
-        queried again.
-        """
-        if self.url:
-            parts = [self.request, self.answer, self.conversation]
-            form = json.dumps([*parts, *([True] if self.sequential else ())], sort_keys=True)
-            return f"url:{self.url}@{hashlib.sha256(form.encode()).hexdigest()[:12]}"
-        if not self.callable:
-            return self.model
-        if self.function is not None:
-            return f"callable:{self.callable}@{self.digest}"
-        own = own_module(self.callable, self.folder)
-        return f"callable:{self.callable}" + (f"@{digest_of(own[0])}" if own else "")
-
-    @functools.cached_property
-    def modules(self) -> Mapping[str, str]:
-        """The project's modules that an agent imports, with their digests."""
-        if self.imports is not None:
-            return self.imports
-        return imported_modules(self.callable, self.folder) if self.callable and self.folder else {}
-
-    def part(self, count: int, number: int) -> ModelSpec:
-        """The model with part `number` (from 0) of its limits, which are divided by `count`."""
-
-        def own(limit: int | None) -> int | None:
-            return None if limit is None else share(limit, count, number)
-
-        return dataclasses.replace(
-            self,
-            max_concurrency=own(self.max_concurrency),
-            requests_per_minute=own(self.requests_per_minute),
-            tokens_per_minute=own(self.tokens_per_minute),
-        )
-
-    @property
-    def place(self) -> str:
-        """Where this model is configured."""
-        return self.source or f"--tooleval-model={self.label}"
+# An agent's own requests to its model are unknown.
+Agent = CallableModel | DeployedAgent
+# `identity` stands for the model in cassette keys.
+ModelSpec = HttpModel | Agent | Builtin
+# By the key of a table that names what is asked.
+KINDS: Mapping[str, type[ModelSpec]] = {
+    "model": HttpModel,
+    "callable": CallableModel,
+    "url": DeployedAgent,
+}
 
 
 def _is_set(variable: str) -> bool:

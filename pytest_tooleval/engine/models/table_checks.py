@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ import msgspec
 
 from ...record.untrusted import values_in
 from ...text import near
-from .spec import EFFORTS, LEXICAL, SAMPLING, Effort, ModelSpec
+from .spec import EFFORTS, KINDS, LEXICAL, SAMPLING, Builtin, Effort, HttpModel, ModelSpec
 from .tables import ModelTables, toml_key
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -115,15 +116,18 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     problem = next(_problems(table), None)
     if problem is not None:
         raise tables.error(name, *problem)
-    own = {key: value for key, value in table.items() if key not in SAMPLING}
-    spec = ModelSpec(
+    (key,) = table.keys() & KINDS.keys()
+    kind = Builtin if table[key] == LEXICAL else KINDS[key]
+    fields = {each.name for each in dataclasses.fields(kind)}
+    own = {key: table[key] for key in fields & table.keys()}
+    spec = kind(
         label=name,
         **{**own, "omit": tuple(table.get("omit", ()))},
         sampling={key: table[key] for key in SAMPLING if key in table},
         source=f"[{tables.prefix}models.{toml_key(name)}] in {tables.path}",
         folder=tables.path.parent if tables.path else None,
     )
-    if spec.stream and spec.protocol != "openai":
+    if table.get("stream") and not (isinstance(spec, HttpModel) and spec.protocol == "openai"):
         text = "stream: only for servers that are asked directly with OpenAI's protocol"
         raise tables.error(name, text, "stream")
     return spec
@@ -149,7 +153,7 @@ def _problems(table: Any) -> _Problems:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
             yield f"{key}: expected a JSON value ({error})", key
-    if sum(key in table for key in ("model", "callable", "url")) != 1:
+    if len(table.keys() & KINDS.keys()) != 1:
         yield (
             'expected one of model = "PROVIDER/NAME", callable = "module:function", or url = '
             '"https://..." of an agent; the address of a model\'s server is api_base',

@@ -17,7 +17,7 @@ from ...jsonschemas.subschemas import recursion
 from ...text import first_few
 from ..exchange.chat import ChatRequest
 from ..exchange.tools import Tool, as_function, fields_of, kind_of, name_of, named_by, naming
-from ..models.spec import LEXICAL, ModelSpec
+from ..models.spec import Agent, Builtin, HttpModel, ModelSpec
 from ..models.traits import needs_responses, searches_tools
 
 Feature = Literal[
@@ -71,13 +71,12 @@ _HOSTED: Mapping[str, Mapping[Feature, tuple[str, Tool]]] = {
 
 def features_of(spec: ModelSpec) -> frozenset[Feature]:
     """The model's features, as far as its name and protocol reveal them."""
-    if spec.model == LEXICAL:
+    if isinstance(spec, Builtin):
         return frozenset(("defer_loading", "custom"))
-    if spec.is_agent:
+    if isinstance(spec, Agent):
         return frozenset(_INSTEAD) - {"custom"}  # it gets the suite's fields, and may ignore them
     protocol = spec.protocol
-    # Other hosts of OpenAI's protocol have other models.
-    others = spec.base is not None and spec.provider.name != "azure"
+    others = spec.is_elsewhere
     if protocol is None or (protocol == "openai" and (others or spec.provider.name not in _OPENAI)):
         return frozenset()
     known = _OF_PROTOCOL[protocol]
@@ -97,13 +96,14 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[
     if not wanted_by(request):
         return request, {}
     features = features_of(spec)
-    combined, apart = _reconciled(request.tools, spec, features)
+    protocol = spec.protocol if isinstance(spec, HttpModel) else None
+    combined, apart = _reconciled(request.tools, protocol, features)
     request = structs.replace(request, tools=combined)
     needed = wanted_by(request)
     _require_carried(needed - features, spec)
     choice = request.tool_choice
     named = named_by(choice)
-    if any("namespace" in each for each in named) and not spec.is_agent:
+    if any("namespace" in each for each in named) and not isinstance(spec, Agent):
         features -= {"namespace"}
     lacking = [feature for feature in _INSTEAD if feature in needed - features]
     tools = [_plain(tool, lacking, request.tools) for tool in request.tools]
@@ -116,7 +116,7 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[
             choice = {**choice, "allowed_tools": allowed}
         else:
             choice = naming(chosen[0])
-    for feature, (types, own) in _HOSTED.get(spec.protocol or "", {}).items():
+    for feature, (types, own) in _HOSTED.get(protocol or "", {}).items():
         if feature in needed & features and not any(tool["type"].startswith(types) for tool in tools):
             tools.append(own)
     instead = {f"tools.{feature}": _INSTEAD[feature] for feature in lacking}
@@ -124,12 +124,12 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[
 
 
 def _reconciled(
-    tools: Sequence[Tool], spec: ModelSpec, features: Collection[Feature]
+    tools: Sequence[Tool], protocol: str | None, features: Collection[Feature]
 ) -> tuple[list[Tool], dict[str, str]]:
     """The tools without combinations of features that the provider refuses, and what they lack."""
     apart: dict[str, str] = {}
     tools = [*tools]
-    if spec.protocol not in _HOSTED:
+    if protocol not in _HOSTED:
         return tools, apart
     direct = [place for place, tool in enumerate(tools) if _is_beyond_programs(tool)]
     if direct and "allowed_callers" in features:
@@ -138,7 +138,7 @@ def _reconciled(
         for place in direct:
             tools[place] = _plain(tools[place], ["allowed_callers"], ())
     wanted = {feature for tool in tools for feature in fields_of(tool)}
-    if spec.protocol == "anthropic" and {"defer_loading", "input_examples"} <= wanted & {*features}:
+    if protocol == "anthropic" and {"defer_loading", "input_examples"} <= wanted & {*features}:
         apart["tools.input_examples"] = _BESIDE_DEFERRED
         tools = [_plain(tool, ["input_examples"], ()) for tool in tools]
     return tools, apart
@@ -152,7 +152,7 @@ def _is_beyond_programs(tool: Tool) -> bool:
 
 
 def _require_carried(lacking: frozenset[Feature], spec: ModelSpec) -> None:
-    if spec.protocol is not None or spec.is_agent or spec.model == LEXICAL:
+    if not isinstance(spec, HttpModel) or spec.protocol is not None:
         return
     own = features_of(dataclasses.replace(spec, api=None, extra={}))
     if lost := [feature for feature in FEATURES if feature in lacking & own]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ...errors import ModelError
 from ...suite.case import ResolvedCase
-from ..models.spec import ModelSpec
+from ..models.spec import HttpModel, ModelSpec
 from .source import allowing
 
 _HARMLESS = re.compile(
@@ -24,9 +24,9 @@ _HARMLESS = re.compile(
 
 def host_of(spec: ModelSpec) -> Literal["openai", "anthropic"] | None:
     """The provider whose own tools a model can use; None if it runs elsewhere or through litellm."""
-    name = spec.provider.name
-    if spec.protocol is None or (spec.base is not None and name != "azure"):
+    if not isinstance(spec, HttpModel) or spec.protocol is None or spec.is_elsewhere:
         return None
+    name = spec.provider.name
     if name in ("openai", "azure"):
         return "openai"
     return "anthropic" if name == "anthropic" else None

@@ -11,7 +11,7 @@ from ...jsonschemas.providers import Rules, Trouble, troubles
 from ...record.encoding import to_json
 from ...text import first_few, printable
 from ..exchange.tools import functions_of
-from ..models.spec import ModelSpec
+from ..models.spec import HttpModel, ModelSpec
 
 
 class ToolSchemas:
@@ -20,7 +20,7 @@ class ToolSchemas:
     def __init__(self, spec: ModelSpec) -> None:
         self._providers = rules_of(spec)
         # Another host with a provider's protocol may accept what the provider refuses.
-        self._refuses = not spec.base or spec.provider.name == "azure"
+        self._refuses = isinstance(spec, HttpModel) and not spec.is_elsewhere
         self._known: dict[bytes, list[Trouble]] = {}
 
     def changes(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -59,6 +59,8 @@ class ToolSchemas:
 
 def rules_of(spec: ModelSpec) -> frozenset[Rules]:
     """The providers whose rules apply to a model's tools; empty when unknown."""
+    if not isinstance(spec, HttpModel):
+        return frozenset()
     rules = {rules for word, rules in spec.provider.schemas if word in spec.model}
     # Our own client sends the parts that litellm leaves out for Vertex AI.
     return frozenset(rules - {"Vertex AI"} if spec.protocol else rules)

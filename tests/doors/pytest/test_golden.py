@@ -18,7 +18,7 @@ from msgspec import structs
 from pytest_tooleval.engine.asking.context import sampling_for
 from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatRequest
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 
 from .project import TIME_TOOL, WEATHER_TOOL, Project
 
@@ -214,14 +214,14 @@ REQUEST = ChatRequest(
 )
 HEADERS = {"extra_headers": {"x-team": "a"}, "stop": ["."]}
 SPECS = {
-    "OpenAI": ModelSpec("m", "openai/gpt-4o"),
-    "a server": ModelSpec(
+    "OpenAI": HttpModel("m", "openai/gpt-4o"),
+    "a server": HttpModel(
         "m", "qwen", api="openai", api_base="http://127.0.0.1/v1", omit=("temperature",)
     ),
-    "Anthropic": ModelSpec("m", "anthropic/claude-sonnet-5", sampling={"reasoning_effort": "low"}),
-    "Gemini": ModelSpec("m", "gemini/gemini-3-pro", extra=HEADERS),
-    "Azure": ModelSpec("m", "azure/responses/gpt-5.4", api_key_env="KEY"),
-    "litellm": ModelSpec("m", "groq/llama-3.1-8b-instant", sampling={"max_tokens": 5}),
+    "Anthropic": HttpModel("m", "anthropic/claude-sonnet-5", sampling={"reasoning_effort": "low"}),
+    "Gemini": HttpModel("m", "gemini/gemini-3-pro", extra=HEADERS),
+    "Azure": HttpModel("m", "azure/responses/gpt-5.4", api_key_env="KEY"),
+    "litellm": HttpModel("m", "groq/llama-3.1-8b-instant", sampling={"max_tokens": 5}),
 }
 
 

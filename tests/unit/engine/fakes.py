@@ -19,7 +19,7 @@ from pytest_tooleval.engine.exchange.reply import OnReply, Replies
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
 from pytest_tooleval.engine.limits.spending import Spending
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel, ModelSpec
 from pytest_tooleval.engine.trial import Job, TrialRequest, run_trial
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.run import Role
@@ -126,7 +126,9 @@ async def held(
     trial: int = 0,
 ) -> Transcript:
     """The transcript of a trial in which this function answers."""
-    return await run_trial(TrialRequest(Job(case, ModelSpec("m"), user=user), trial), FakeModels(answer))
+    return await run_trial(
+        TrialRequest(Job(case, HttpModel("m", ""), user=user), trial), FakeModels(answer)
+    )
 
 
 class Gateway(ModelGateway):
@@ -147,4 +149,4 @@ def gateway_to(
         policy=policy,
         rng=random.Random(1),
     )
-    return Gateway(spec or ModelSpec("m"), run)
+    return Gateway(spec or HttpModel("m", ""), run)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mock_server import MockServer
 
 from pytest_tooleval.engine.limits.retry import RetryPolicy
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
@@ -33,7 +33,7 @@ def answers_under(faults: Mapping[str, int], count: int, api: str) -> Outcome:
     with MockServer(faults=faults) as server:
         # A hang costs the whole time-out, which no other answer may reach, however busy the machine.
         runner = Runner(20, 20.0, RetryPolicy(base=0.02, attempts=10, timeout_attempts=10))
-        spec = ModelSpec("m", model="openai/mock", api=api, api_base=server.base_url)
+        spec = HttpModel("m", model="openai/mock", api=api, api_base=server.base_url)
         warm = runner.submit(TrialRequest(Job(case_of(prompt="How is it in Warmville?"), spec)))
         concurrent.futures.wait([warm], 60)
         cases = [case_of(prompt=f"How is it in Town{n}?") for n in range(count)]

@@ -16,7 +16,7 @@ from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
@@ -378,7 +378,7 @@ async def test_a_world_that_misbehaves_is_an_error_of_the_trial(tmp_path: Path) 
 
 
 async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: Path) -> None:
-    spec = ModelSpec(label="m", model="openai/m")
+    spec = HttpModel(label="m", model="openai/m")
     case = talk(tmp_path, {}, {})
     model = Model(says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")))
     await model.run(structs.replace(case, max_rounds=2))

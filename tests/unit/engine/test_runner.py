@@ -20,7 +20,7 @@ from builders import call, tool
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.receiving import receiving_tasks
 from pytest_tooleval.engine.limits.spending import Spending
-from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
+from pytest_tooleval.engine.models.spec import Builtin, HttpModel
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
@@ -29,7 +29,7 @@ from pytest_tooleval.record.run import Spent
 
 from .fakes import QUICK, FakeClient, case_of, only, says, use_clients
 
-SPEC = ModelSpec("m")
+SPEC = HttpModel("m", "")
 CASE = case_of()
 GOOD = says(call("get_weather", '{"city": "Paris"}'))
 
@@ -142,7 +142,7 @@ def test_responses_that_have_begun_come_in_and_cancelled_requests_are_counted() 
     with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         base = f"http://127.0.0.1:{server.server_port}/v1"
-        spec = ModelSpec("m", model="openai/x", api_base=base, input_price=1.0, output_price=1.0)
+        spec = HttpModel("m", model="openai/x", api_base=base, input_price=1.0, output_price=1.0)
         chain = case_of(tool("book"), tool("search"), expected_tool="book", multi_turn=True)
         runner = Runner(spending=spending)
         runner.submit(*(TrialRequest(Job(chain, spec), number=number) for number in range(2)))
@@ -204,7 +204,7 @@ def test_a_client_that_swallows_cancellation_does_not_hold_the_end(client: FakeC
 
 def test_models_run_side_by_side() -> None:
     runner = Runner()
-    specs = [ModelSpec("a", model=LEXICAL), ModelSpec("b", model=LEXICAL)]
+    specs = [Builtin("a"), Builtin("b")]
     futures = [runner.submit(TrialRequest(Job(CASE, spec))) for spec in specs]
     assert len({str(only(future).calls) for future in futures}) == 1
     runner.close()
@@ -214,13 +214,13 @@ def test_a_process_ends_although_a_users_function_hangs(tmp_path: Path) -> None:
     (tmp_path / "hanging.py").write_text("import time\ndef answer(m, t): time.sleep(600)\n")
     code = f"""
 from pathlib import Path
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import CallableModel
 from pytest_tooleval.engine.runner import Job, Runner, TrialRequest
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 suite = Suite.model_validate({{"name": "s", "test_cases": [{{"prompt": "x", "expected_tool": None}}]}})
 runner = Runner(timeout_s=0.2)
-spec = ModelSpec("m", callable="hanging:answer", folder=Path({str(tmp_path)!r}))
+spec = CallableModel("m", callable="hanging:answer", folder=Path({str(tmp_path)!r}))
 print(repr(runner.submit(TrialRequest(Job(resolve(suite, suite.test_cases[0]), spec))).result(60)))
 runner.close()
 """

@@ -9,13 +9,13 @@ from builders import call, tool
 
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import CallableModel
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript
 
 from .fakes import case_of, held, says
 
-SPEC = ModelSpec("ada", callable="x:y", sampling={"temperature": 0.7})
+SPEC = CallableModel("ada", callable="x:y", sampling={"temperature": 0.7})
 
 
 class Cast:

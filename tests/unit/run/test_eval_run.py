@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from weather_suite import WEATHER
 
-from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
+from pytest_tooleval.engine.models.spec import LEXICAL, Builtin
 from pytest_tooleval.engine.trial import Job
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import KeptCase
@@ -26,7 +26,7 @@ from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.verdicts.judging import Gates, Judging
 from pytest_tooleval.verdicts.rules import read_rule
 
-MODEL = ModelSpec(LEXICAL, LEXICAL)
+MODEL = Builtin(LEXICAL)
 ASKING = Asking(
     models=(MODEL,),
     transcripts=None,

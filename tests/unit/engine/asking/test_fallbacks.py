@@ -8,7 +8,7 @@ from pytest_tooleval.engine.asking.fallbacks import Fallbacks
 from pytest_tooleval.engine.clients.refused_parameter import refused_parameter
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.errors import ParameterRefused
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
@@ -84,7 +84,7 @@ def test_a_refused_form_is_never_left_out(message: str) -> None:
     request = ChatRequest((), sampling={**SENT, "response_format": form})
     assert refused_parameter(400, message, request.sampling) == "response_format"
     assert refused_parameter(400, message, SENT) != "response_format"
-    fallbacks, set_by = Fallbacks(ModelSpec("m", model="openai/m")), {"response_format": "the case"}
+    fallbacks, set_by = Fallbacks(HttpModel("m", model="openai/m")), {"response_format": "the case"}
     refusal = ParameterRefused(message, "response_format", form)
     with pytest.raises(ModelError, match=r"\(response_format is set by the case: remove it there\)$"):
         fallbacks.learn(refusal, set_by, set())
@@ -121,7 +121,7 @@ def replaced(
     model: str, choice: str = "required", set_by: dict[str, str] | None = None, **more: Any
 ) -> Any:
     request = ChatRequest([], [WEATHER], choice, {"temperature": 0.0, **more})
-    return Fallbacks(ModelSpec("m", model=model)).apply(request, set_by or {})[1]
+    return Fallbacks(HttpModel("m", model=model)).apply(request, set_by or {})[1]
 
 
 @pytest.mark.parametrize(
@@ -160,4 +160,4 @@ def test_a_named_tool_that_is_refused_is_an_error() -> None:
     named = {"type": "function", "function": {"name": "get_weather"}}
     refusal = ParameterRefused("no forced tools", "tool_choice", named)
     with pytest.raises(ModelError, match=r"no forced tools .*set by the case: remove it there"):
-        Fallbacks(ModelSpec("m", model="m")).learn(refusal, {"tool_choice": "the case"}, set())
+        Fallbacks(HttpModel("m", model="m")).learn(refusal, {"tool_choice": "the case"}, set())

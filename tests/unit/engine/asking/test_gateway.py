@@ -18,7 +18,7 @@ from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.errors import ParameterRefused
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.engine.limits.slots import Slots
-from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
+from pytest_tooleval.engine.models.spec import Builtin, HttpModel
 from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.files.locks import ByteLocks
 from pytest_tooleval.record.transcript import Reply
@@ -64,7 +64,7 @@ async def test_refused_defaults_are_left_out_and_remembered(monkeypatch: pytest.
 async def test_what_was_learned_holds_for_questions_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
-    replies = await ask_all(gateway_to(ModelSpec("m", max_concurrency=2)), 20)
+    replies = await ask_all(gateway_to(HttpModel("m", "", max_concurrency=2)), 20)
     assert all(isinstance(reply, Reply) for reply in replies)
     # Only those two are refused that were on their way at the first refusal.
     assert len(client.requests) == 20 + 2
@@ -89,7 +89,7 @@ async def test_max_tokens_goes_under_its_new_name_also_if_the_user_set_it(
 async def test_what_the_user_set_is_not_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeClient(refusing)
     use_clients(monkeypatch, {"m": client})
-    spec = ModelSpec("m", source="[models.m] in tooleval.toml")
+    spec = HttpModel("m", "", source="[models.m] in tooleval.toml")
     for name, place, way in [
         ("temperature", "the case", 'there, or set omit = ["temperature"] in [models.m] in'),
         ("temperature", spec.place, "tooleval.toml: remove it there)"),
@@ -202,7 +202,7 @@ async def test_a_fatal_error_wakes_those_that_wait(monkeypatch: pytest.MonkeyPat
 
     client = FakeClient(lambda _: ModelError("no", kind="credentials", fatal=True), latency=0.05)
     use_clients(monkeypatch, {"m": client})
-    outcomes = await ask_all(gateway_to(ModelSpec("m", requests_per_minute=1)), 50)
+    outcomes = await ask_all(gateway_to(HttpModel("m", "", requests_per_minute=1)), 50)
     assert {str(o) for o in outcomes} == {"no"}
     assert time.monotonic() - begin < 60.0
     assert len(client.requests) == 1
@@ -225,7 +225,7 @@ async def test_a_throttled_model_does_not_hold_back_another(monkeypatch: pytest.
     free = FakeClient(lambda _: GOOD)
     use_clients(monkeypatch, {"slow": throttled, "free": free})
     slots = Slots(2)
-    slow, other = gateway_to(ModelSpec("slow"), slots), gateway_to(ModelSpec("free"), slots)
+    slow, other = gateway_to(HttpModel("slow", ""), slots), gateway_to(HttpModel("free", ""), slots)
     waiting = [asyncio.create_task(slow.reply(request(n))) for n in range(20)]
     await asyncio.sleep(0.01)
     replies = await asyncio.wait_for(
@@ -244,8 +244,8 @@ async def test_a_models_own_concurrency_is_kept_and_frees_the_shared_slots(
     use_clients(monkeypatch, {"narrow": narrow, "wide": wide})
     slots = Slots(6)
     gateways = [
-        gateway_to(ModelSpec("narrow", max_concurrency=2), slots),
-        gateway_to(ModelSpec("wide"), slots),
+        gateway_to(HttpModel("narrow", "", max_concurrency=2), slots),
+        gateway_to(HttpModel("wide", ""), slots),
     ]
     await asyncio.gather(*(ask_all(gateway, 20) for gateway in gateways))
     assert narrow.max_in_flight == 2
@@ -259,7 +259,7 @@ async def test_a_key_in_what_a_provider_says_of_its_failure_is_taken_out(
     ended = ModelError("the provider ended the answer with error: sk-planted-0123456789", kind="server")
     use_clients(monkeypatch, {"m": FakeClient(lambda _: ended)})
     with pytest.raises(ModelError) as raised:
-        await gateway_to(ModelSpec("m", api_key_env="PLANTED_KEY")).reply(request())
+        await gateway_to(HttpModel("m", "", api_key_env="PLANTED_KEY")).reply(request())
     message = "the provider ended the answer with error: [secret]"
     assert (raised.value.message, str(raised.value)) == (message, message)
     assert "planted" not in f"{raised.value!r} {raised.value.args}"
@@ -273,7 +273,7 @@ async def test_an_echoed_key_is_taken_out_before_anyone_sees_it(
         call("get_weather", '{"city": "sk-planted-1234"}'), content="your key: sk-planted-1234"
     )
     use_clients(monkeypatch, {"m": FakeClient(lambda _: leaking)})
-    gateway = gateway_to(ModelSpec("m", api_key_env="MY_KEY"))
+    gateway = gateway_to(HttpModel("m", "", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl")
     reply = await gateway.reply(request(), Context(cassette=cassette))
     replayed = await gateway.reply(request(), Context(cassette=cassette))
@@ -290,7 +290,7 @@ async def test_a_key_is_taken_out_of_names_reasons_and_other_spellings(
     escaped = json.dumps({"city": key}).replace("/", "\\/").replace("k", "\\u006b")
     leaking = says(call("get_weather", escaped), call("get_weather", {key: "x"}))
     use_clients(monkeypatch, {"m": FakeClient(lambda _: leaking, finish_reason=f"stop {key}")})
-    gateway = gateway_to(ModelSpec("m", api_key_env="MY_KEY"))
+    gateway = gateway_to(HttpModel("m", "", api_key_env="MY_KEY"))
     cassette = Cassette(tmp_path / "c.jsonl")
     reply = await gateway.reply(request(), Context(cassette=cassette))
     stand_in = "sk-" + "x" * 15
@@ -306,7 +306,7 @@ async def test_values_of_headers_are_not_recorded(
     cassette = Cassette(tmp_path / "c.jsonl")
     keys = []
     for value in ("planted-1", "planted-1", "planted-2"):
-        spec = ModelSpec("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
+        spec = HttpModel("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
         chat = request(sampling=sampling_for(spec, case_of()))
         await gateway_to(spec).reply(chat, Context(cassette=cassette))
         keys.append(key_of(question(spec, chat)))
@@ -362,7 +362,7 @@ class _Elsewhere(ByteLocks):
 async def test_the_built_in_model_waits_for_nobody(tmp_path: Path) -> None:
     claims = _Elsewhere()
     context = Context(cassette=Cassette(tmp_path / "c.jsonl", claims=claims))
-    await gateway_to(ModelSpec("built-in", model=LEXICAL)).reply(request(), context)
+    await gateway_to(Builtin("built-in")).reply(request(), context)
     assert claims.looks == 0
 
 
@@ -373,7 +373,7 @@ async def test_another_process_may_send_the_same_request(
     """Its answer is used if it records one. Waiting for it takes no slot, which it may need itself."""
     client = FakeClient(lambda _: GOOD)
     use_clients(monkeypatch, {"m": client})
-    spec, claims = ModelSpec("m", max_concurrency=1), _Elsewhere()
+    spec, claims = HttpModel("m", "", max_concurrency=1), _Elsewhere()
     waits, goes = (Cassette(tmp_path / "c.jsonl", claims=each) for each in (claims, None))
     gateway = gateway_to(spec)
     waiting = asyncio.create_task(gateway.reply(request(0), Context(0, waits)))
@@ -393,7 +393,7 @@ async def test_a_process_that_was_stopped_is_not_waited_for(
 ) -> None:
     use_clients(monkeypatch, {"m": FakeClient(lambda _: GOOD)})
     cassette = Cassette(tmp_path / "c.jsonl", claims=_Elsewhere())
-    reply = gateway_to(ModelSpec("m", timeout=0.1)).reply(request(), Context(cassette=cassette))
+    reply = gateway_to(HttpModel("m", "", timeout=0.1)).reply(request(), Context(cassette=cassette))
     assert not (await asyncio.wait_for(reply, 60)).cached
 
 
@@ -426,8 +426,8 @@ async def test_time_outs_come_from_the_table_or_the_run(monkeypatch: pytest.Monk
             return await super().complete(request, timeout_s)
 
     use_clients(monkeypatch, {"m": Timed(lambda _: GOOD)})
-    await gateway_to(ModelSpec("m")).reply(request())
-    await gateway_to(ModelSpec("m", timeout=7.0), policy=RetryPolicy()).reply(request())
+    await gateway_to(HttpModel("m", "")).reply(request())
+    await gateway_to(HttpModel("m", "", timeout=7.0), policy=RetryPolicy()).reply(request())
     assert seen == [60.0, 7.0]
 
 
@@ -446,4 +446,4 @@ async def test_time_outs_come_from_the_table_or_the_run(monkeypatch: pytest.Monk
     ],
 )
 def test_sampling(spec: dict[str, Any], case: dict[str, Any], sent: dict[str, Any]) -> None:
-    assert sampling_for(ModelSpec("m", **spec), case_of(**case)) == sent
+    assert sampling_for(HttpModel("m", "", **spec), case_of(**case)) == sent

@@ -16,13 +16,13 @@ from msgspec import structs
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.cassettes.questions import key_of, question
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import CallableModel, HttpModel
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.files.locks import ByteLocks
 
 from ..fakes import WEATHER, says
 
-SPEC = ModelSpec("m", model="openai/gpt", api_base="http://localhost:1/v1")
+SPEC = HttpModel("m", model="openai/gpt", api_base="http://localhost:1/v1")
 REQUEST = ChatRequest(
     ({"role": "user", "content": "Hi \ud800 ☃"},), [WEATHER], "required", {"temperature": 0.0}
 )
@@ -241,12 +241,17 @@ def test_what_may_change_the_answer_is_in_the_key(change: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     "change",
     [
-        *({"model": "openai/other"}, {"api_base": None}, {"callable": "a:b"}),
+        *({"model": "openai/other"}, {"api_base": None}),
         *({"stream": True}, {"api": "openai"}, {"api": "openai", "stream": True}),
     ],
 )
 def test_who_is_asked_is_in_the_key(change: dict[str, Any]) -> None:
     assert key_of(question(dataclasses.replace(SPEC, **change), REQUEST)) != KEY
+
+
+def test_an_agent_has_other_keys_than_a_model() -> None:
+    agent = CallableModel("m", SPEC.model, api_base=SPEC.api_base)
+    assert key_of(question(agent, REQUEST)) != KEY
 
 
 @pytest.mark.parametrize("secret", ["sk-planted-12345", 'quote"and\\slash', "schlüssel-☃"])
@@ -337,7 +342,7 @@ def test_a_file_that_cannot_be_read_is_named(path: Path, monkeypatch: pytest.Mon
 
 
 def test_another_host_of_the_environment_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = ModelSpec("m", model="openai/m")
+    spec = HttpModel("m", model="openai/m")
     at_openai = key_of(question(spec, REQUEST))
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
     assert key_of(question(spec, REQUEST)) != at_openai

@@ -8,7 +8,7 @@ from mock_server import MockServer
 
 from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel, ModelSpec
 
 from ..fakes import WEATHER
 
@@ -34,7 +34,7 @@ async def talk(
     """What our client makes of a document, and what it has sent for it."""
     request = ChatRequest([*messages] or [USER], tools, "auto", sampling)
     with MockServer(respond=lambda path, body: (200, document)) as server:
-        answer = await ask(ModelSpec("m", model=model, api_base=server.base_url), request)
+        answer = await ask(HttpModel("m", model=model, api_base=server.base_url), request)
     return answer, server.bodies[0]
 
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from mock_server import MockServer
 
 from pytest_tooleval.engine.limits.retry import RetryPolicy
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.suite.model import Suite
@@ -40,7 +40,7 @@ def run(server: MockServer, count: int = 20, key: str = "") -> tuple[Runner, lis
     cases = [{"prompt": f"How is it in Town{n}?", "expected_tool": "f"} for n in range(count)]
     suite = Suite.model_validate({"name": "s", "tools": [tool], "test_cases": cases})
     runner = Runner(20, 300.0, RetryPolicy(base=0.01))
-    spec = ModelSpec(
+    spec = HttpModel(
         "m", model="openai/mock", api="litellm", api_base=server.base_url, api_key_env=key or None
     )
     return runner, [

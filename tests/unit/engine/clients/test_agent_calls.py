@@ -17,7 +17,7 @@ from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.engine.clients import agent_calls
 from pytest_tooleval.engine.clients.agent_calls import AgentCalls
 from pytest_tooleval.engine.clients.callable_results import read_result
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import CallableModel
 from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.tools.toolbox import Toolbox
@@ -342,8 +342,8 @@ def chain(**fields: Any) -> ResolvedCase:
     return case_of(tool("book", free), tool("search", free), **{**CHAIN, **fields})
 
 
-def spec(folder: Path, name: str) -> ModelSpec:
-    return ModelSpec(name, callable=f"looping:{name}", folder=folder)
+def spec(folder: Path, name: str) -> CallableModel:
+    return CallableModel(name, callable=f"looping:{name}", folder=folder)
 
 
 def run(runner: Runner, folder: Path, name: str, case: ResolvedCase | None = None) -> Transcript:
@@ -695,7 +695,7 @@ RUN = [says(None, "book"), TOOL, GO_ON, says("Done.")]
 )
 def test_of_a_returned_run_only_the_prompt_is_cut_off(returned: list[Any]) -> None:
     prompt = [{"role": "system", "content": "You book."}, *EARLIER, SECOND]
-    read = read_result(ModelSpec("agent", callable="a:b"), returned, prompt, 0.0).replies
+    read = read_result(CallableModel("agent", callable="a:b"), returned, prompt, 0.0).replies
     made = [each.message.get("tool_calls", [{}])[0].get("function", {}).get("name") for each in read]
     assert made == ["book", None]
 

@@ -29,7 +29,7 @@ from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.known import known_models, listed
 from pytest_tooleval.engine.models.prices import cost_usd
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import CallableModel, HttpModel, ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ErrorKind, ModelError
@@ -50,9 +50,9 @@ def api(request: pytest.FixtureRequest) -> str:
     return chosen
 
 
-def spec_of(base: MockServer | str, api: str, **fields: Any) -> ModelSpec:
+def spec_of(base: MockServer | str, api: str, **fields: Any) -> HttpModel:
     url = base if isinstance(base, str) else base.base_url
-    return ModelSpec(
+    return HttpModel(
         "m", api=api, api_base=url, **{"model": "openai/mock", "api_key_env": "MY_API_KEY", **fields}
     )
 
@@ -333,7 +333,7 @@ async def test_what_is_no_answer(api: str, document: object) -> None:
 @pytest.mark.parametrize("name", ODD_CALLS)
 async def test_odd_calls_and_figures_are_read_alike(name: str, tmp_path: Path) -> None:
     (tmp_path / f"odd_{tmp_path.name}.py").write_text("def answer(messages, tools): return DOCUMENT\n")
-    agent = ModelSpec("m", callable=f"odd_{tmp_path.name}:answer", folder=tmp_path)
+    agent = CallableModel("m", callable=f"odd_{tmp_path.name}:answer", folder=tmp_path)
     load_callable(agent).__globals__["DOCUMENT"] = ODD_CALLS[name]
     with MockServer(respond=lambda path, request: (200, ODD_CALLS[name])) as server:
         answers = await both(server)
@@ -474,7 +474,7 @@ def test_a_cassette_of_one_lane_replays_for_the_other(
 ) -> None:
     path, case = tmp_path / "weather.jsonl", case_of()
     with MockServer() as server:
-        spec = ModelSpec("m", model="openai/gpt-4o", api=recording, api_base=server.base_url)
+        spec = HttpModel("m", model="openai/gpt-4o", api=recording, api_base=server.base_url)
         runner = Runner(4, 30.0)
         recorded = only(runner.submit(TrialRequest(Job(case, spec, cassette=Cassette(path)))))
         other = dataclasses.replace(spec, api=replaying)

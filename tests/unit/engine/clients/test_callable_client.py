@@ -14,7 +14,7 @@ from nightly import at_night
 
 from pytest_tooleval.engine.clients.callable_client import CallableClient
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import CallableModel
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.threads import DaemonThreads
 
@@ -153,7 +153,7 @@ async def _threads() -> None:
 
 
 def client(folder: Path, name: str, module: str = "my_agent") -> CallableClient:
-    return CallableClient(ModelSpec("mine", callable=f"{module}:{name}", folder=folder))
+    return CallableClient(CallableModel("mine", callable=f"{module}:{name}", folder=folder))
 
 
 async def ask(folder: Path, name: str, timeout_s: float = 60.0) -> ChatAnswer:

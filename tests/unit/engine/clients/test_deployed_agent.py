@@ -19,7 +19,7 @@ from pytest_tooleval.engine.clients.http_client import HttpAnswer
 from pytest_tooleval.engine.clients.joined_streams import joined_chat
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_run
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import DeployedAgent
 from pytest_tooleval.engine.models.table_checks import spec_from_table
 from pytest_tooleval.engine.models.tables import read_tables
 from pytest_tooleval.errors import ConfigError, ModelError
@@ -41,10 +41,10 @@ def stream(*events: object) -> bytes:
     return http("".join(f"data: {json.dumps(each)}\n\n" for each in events) + "data: [DONE]\n\n")
 
 
-def spec_of(server: MockServer, answer: Any = POINTERS, **fields: Any) -> ModelSpec:
+def spec_of(server: MockServer, answer: Any = POINTERS, **fields: Any) -> DeployedAgent:
     request = fields.pop("request", {"message": "$prompt"})
     url = f"http://127.0.0.1:{server.port}/chat"
-    return ModelSpec("shop", url=url, request=request, answer=answer, **fields)
+    return DeployedAgent("shop", url=url, request=request, answer=answer, **fields)
 
 
 async def read_by(
@@ -292,7 +292,7 @@ JSON = st.recursive(
 
 @given(st.sampled_from([POINTERS, "chat", "responses", "messages"]), st.lists(JSON, max_size=4))
 def test_whatever_an_agent_answers_is_read_or_told(answer: Any, documents: list[Any]) -> None:
-    spec = ModelSpec("m", url="http://127.0.0.1:9/x", request={"m": "$prompt"}, answer=answer)
+    spec = DeployedAgent("m", url="http://127.0.0.1:9/x", request={"m": "$prompt"}, answer=answer)
     data = b"".join(b"data: %s\r\n\r\n" % json.dumps(each).encode() for each in documents)
     for kind, body in (
         ("text/event-stream", data),
@@ -337,10 +337,12 @@ TABLE: Mapping[str, str] = {
 }
 
 
-def read(tmp_path: Path, **changed: str | None) -> ModelSpec:
+def read(tmp_path: Path, **changed: str | None) -> DeployedAgent:
     lines = (f"{key} = {value}\n" for key, value in {**TABLE, **changed}.items() if value is not None)
     (tmp_path / "tooleval.toml").write_text("[models.shop]\n" + "".join(lines), encoding="utf-8")
-    return spec_from_table("shop", read_tables(tmp_path))
+    spec = spec_from_table("shop", read_tables(tmp_path))
+    assert isinstance(spec, DeployedAgent)
+    return spec
 
 
 def test_a_table(tmp_path: Path) -> None:

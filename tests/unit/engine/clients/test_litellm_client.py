@@ -20,7 +20,7 @@ from pytest_tooleval.engine.clients.litellm_connections import guard_connections
 from pytest_tooleval.engine.clients.transport import MOST_BYTES
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.record.transcript import Reply
 
@@ -30,9 +30,9 @@ from .asking import KEY, REQUEST, ask
 pytestmark = pytest.mark.slow
 
 
-def spec_of(model: str, server: MockServer, api: str | None = "litellm") -> ModelSpec:
+def spec_of(model: str, server: MockServer, api: str | None = "litellm") -> HttpModel:
     base = f"http://127.0.0.1:{server.port}"
-    return ModelSpec("m", model=model, api=api, api_base=base, api_key_env="MY_API_KEY")
+    return HttpModel("m", model=model, api=api, api_base=base, api_key_env="MY_API_KEY")
 
 
 @pytest.fixture(params=[None, "litellm"], ids=["by itself", "litellm"])
@@ -171,7 +171,7 @@ async def test_a_missing_key_is_told_by_its_variable_before_litellm_is_asked(
 ) -> None:
     monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(load_litellm(), "acompletion", None)
-    mine = LitellmClient(ModelSpec("m", model=model))
+    mine = LitellmClient(HttpModel("m", model=model))
     with pytest.raises(ModelError, match=f"the environment variable {variable} is not set") as raised:
         await mine.complete(REQUEST, 60.0)
     assert (raised.value.kind, raised.value.fatal) == ("credentials", True)
@@ -181,7 +181,7 @@ async def test_another_variable_of_the_provider_will_do(monkeypatch: pytest.Monk
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
     monkeypatch.setenv("GOOGLE_API_KEY", KEY)
     monkeypatch.setattr(load_litellm(), "acompletion", _answers)
-    answer = await LitellmClient(ModelSpec("m", model=GEMINI)).complete(REQUEST, 60.0)
+    answer = await LitellmClient(HttpModel("m", model=GEMINI)).complete(REQUEST, 60.0)
     assert answer.message["content"] == "Hello"
 
 
@@ -226,7 +226,7 @@ async def test_a_failure_of_litellm_itself_is_not_retried(
 
     monkeypatch.setattr(litellm, "acompletion", failing)
     with pytest.raises(ModelError, match=message) as raised:
-        await LitellmClient(ModelSpec("m", model="vertex_ai/m")).complete(REQUEST, 60.0)
+        await LitellmClient(HttpModel("m", model="vertex_ai/m")).complete(REQUEST, 60.0)
     error = raised.value
     assert (error.kind, error.retryable, error.fatal) == (kind, False, fatal)
     assert "Traceback" not in error.message
@@ -263,7 +263,7 @@ async def test_no_key_of_a_provider_travels_to_another_host(
         monkeypatch.setenv(name, f"planted-{name}")
     paths: list[str] = []
     with MockServer(respond=lambda path, request: paths.append(path)) as server:
-        spec = ModelSpec("m", model=model, api=api, api_base=server.base_url)
+        spec = HttpModel("m", model=model, api=api, api_base=server.base_url)
         with contextlib.suppress(ModelError):  # what comes back is of OpenAI's kind
             await ask(spec, ChatRequest(REQUEST.messages))
     assert paths
@@ -287,7 +287,7 @@ async def test_no_login_on_this_machine_is_used_for_another_host(
 ) -> None:
     monkeypatch.setenv("GIGACHAT_ACCESS_TOKEN", "planted")
     with MockServer() as server:
-        mine = LitellmClient(ModelSpec("m", api_base=server.base_url, **table))
+        mine = LitellmClient(HttpModel("m", api_base=server.base_url, **table))
         with pytest.raises(ModelError, match="api_key_env") as raised:
             await mine.complete(REQUEST, 60.0)
         assert server.requests == 0
@@ -340,7 +340,7 @@ async def test_a_body_beyond_all_measure_is_not_read(model: str) -> None:
 
 
 async def test_litellms_own_aiohttp_is_not_used() -> None:
-    mine = LitellmClient(ModelSpec("m", model="aiohttp_openai/m", api_base="http://127.0.0.1:1"))
+    mine = LitellmClient(HttpModel("m", model="aiohttp_openai/m", api_base="http://127.0.0.1:1"))
     with pytest.raises(ModelError, match="use openai/NAME") as raised:
         await mine.complete(REQUEST, 60.0)
     assert raised.value.fatal
@@ -363,7 +363,7 @@ async def test_a_proxy_where_httpx_makes_the_connections(monkeypatch: pytest.Mon
     with MockServer(respond=lambda path, body: paths.append(path)) as proxy:
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
         load_litellm().in_memory_llm_clients_cache.flush_cache()
-        mine = LitellmClient(ModelSpec("m", model="openai/m", api_base="http://model.invalid/v1"))
+        mine = LitellmClient(HttpModel("m", model="openai/m", api_base="http://model.invalid/v1"))
         await mine.complete(REQUEST, 60.0)
         await mine.close()
     load_litellm().in_memory_llm_clients_cache.flush_cache()
@@ -458,7 +458,7 @@ async def test_a_package_that_litellm_lacks_for_responses_is_named(
         raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
 
     monkeypatch.setattr(load_litellm(), "acompletion", lacking)
-    mine = LitellmClient(ModelSpec("m", model="azure/gpt-5.6"))
+    mine = LitellmClient(HttpModel("m", model="azure/gpt-5.6"))
     with pytest.raises(ModelError, match=r"pip install 'pytest-tooleval\[mcp\]'") as raised:
         await mine.complete(REQUEST, 60.0)
     assert (raised.value.fatal, raised.value.retryable) == (True, False)

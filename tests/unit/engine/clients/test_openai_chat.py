@@ -21,7 +21,7 @@ from pytest_tooleval.engine.clients.gemini import GeminiClient
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
 from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
 from pytest_tooleval.engine.exchange.chat import ChatRequest
-from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
+from pytest_tooleval.engine.models.spec import LEXICAL, HttpModel
 from pytest_tooleval.engine.models.table_checks import spec_from_table
 from pytest_tooleval.engine.models.tables import ModelTables
 from pytest_tooleval.errors import ConfigError, ModelError
@@ -30,8 +30,8 @@ from ..fakes import WEATHER
 from .asking import CLAUDE, GEMINI, REQUEST, USER, ask
 
 
-def spec_of(base: str, **fields: Any) -> ModelSpec:
-    return ModelSpec("m", **{"model": "openai/mock", "api_base": base, **fields})
+def spec_of(base: str, **fields: Any) -> HttpModel:
+    return HttpModel("m", **{"model": "openai/mock", "api_base": base, **fields})
 
 
 def completion() -> bytes:
@@ -105,8 +105,8 @@ def test_an_api_that_cannot_be(table: dict[str, Any], message: str) -> None:
 def test_the_lean_lane_does_not_import_litellm() -> None:
     code = (
         "import sys, pytest_tooleval.engine.clients.openai_chat as c\n"
-        "from pytest_tooleval.engine.models.spec import ModelSpec\n"
-        "c.OpenAIClient(ModelSpec('m', model='openai/m', api_base='http://x/v1'))\n"
+        "from pytest_tooleval.engine.models.spec import HttpModel\n"
+        "c.OpenAIClient(HttpModel('m', model='openai/m', api_base='http://x/v1'))\n"
         "c.listed('openai/gpt-4o')\n"
         "sys.exit(bool({'litellm', 'openai', 'httpx'} & set(sys.modules)))"
     )
@@ -160,7 +160,7 @@ async def test_addresses_and_keys(
         address = f"http://127.0.0.1:{server.port}{ending}"
         monkeypatch.setenv(variable, address)
         table: dict[str, Any] = {"api_base": address, "api_key_env": key} if by == "table" else {}
-        await ask(ModelSpec("m", model=model, **table))
+        await ask(HttpModel("m", model=model, **table))
     assert paths == [path]
     [headers] = server.headers
     sent = {"ANTHROPIC_API_KEY": "x-api-key", "GEMINI_API_KEY": "x-goog-api-key"}
@@ -175,7 +175,7 @@ async def test_azure(monkeypatch: pytest.MonkeyPatch) -> None:
     with MockServer(respond=lambda path, body: (200, {"output": [], "usage": usage})) as server:
         monkeypatch.setenv("AZURE_API_BASE", server.base_url)
         request = ChatRequest([USER], sampling={"api_version": "2024-10-21"})
-        answer = await ask(ModelSpec("m", model="azure/gpt-5.6"), request)
+        answer = await ask(HttpModel("m", model="azure/gpt-5.6"), request)
     assert server.bodies[0]["model"] == "gpt-5.6"
     assert "api_version" not in server.bodies[0]
     assert answer.cost_usd
@@ -201,7 +201,7 @@ async def test_what_is_no_address_ends_the_model(
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-mine-123456")
     monkeypatch.setenv(where, base)
     with pytest.raises(ModelError, match=f"^{where}: expected an address") as raised:
-        await ask(ModelSpec("m", model=model, api_base=base if where == "api_base" else None))
+        await ask(HttpModel("m", model=model, api_base=base if where == "api_base" else None))
     assert (raised.value.kind, raised.value.fatal) == ("bad_request", True)
     assert "hidden" not in raised.value.message
 
@@ -210,7 +210,7 @@ async def test_what_is_secret_in_an_address_is_not_shown(monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENAI_API_KEY", "sk-mine-123456")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1?code=hidden")
     with pytest.raises(ModelError, match="no connection") as raised:
-        await ask(ModelSpec("m", model="openai/m"))
+        await ask(HttpModel("m", model="openai/m"))
     assert "hidden" not in raised.value.message
 
 

@@ -11,7 +11,7 @@ from mock_server import MockServer
 from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.openai_responses import responses_body
 from pytest_tooleval.engine.exchange.chat import ITEMS, ChatRequest
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.engine.models.traits import needs_responses
 from pytest_tooleval.errors import ModelError
 
@@ -84,8 +84,8 @@ class Provider:
         return 200, self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-def spec_of(server: MockServer, model: str = "openai/responses/gpt-x") -> ModelSpec:
-    return ModelSpec("m", model=model, api_base=server.base_url)
+def spec_of(server: MockServer, model: str = "openai/responses/gpt-x") -> HttpModel:
+    return HttpModel("m", model=model, api_base=server.base_url)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mock_server import MockServer
 
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.errors import ModelError
 
 from ..fakes import WEATHER
@@ -46,7 +46,7 @@ async def test_a_token_in_place_of_a_key(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-123456")
     with MockServer(respond=lambda path, body: (200, claude())) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.port}")
-        await ask(ModelSpec("m", model=CLAUDE))
+        await ask(HttpModel("m", model=CLAUDE))
     assert server.headers[0]["authorization"] == "Bearer token-123456"
     assert "x-api-key" not in server.headers[0]
 
@@ -54,8 +54,8 @@ async def test_a_token_in_place_of_a_key(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_login_is_left_to_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_FEDERATION_RULE_ID", "rule-1")
-    assert ModelSpec("m", model=CLAUDE).protocol is None
-    assert ModelSpec("m", model=CLAUDE, api_key_env="MY_KEY").protocol == "anthropic"
+    assert HttpModel("m", model=CLAUDE).protocol is None
+    assert HttpModel("m", model=CLAUDE, api_key_env="MY_KEY").protocol == "anthropic"
 
 
 # What goes back as it came.

@@ -17,10 +17,10 @@ from pytest_tooleval.engine.clients.provider_errors import (
 )
 from pytest_tooleval.engine.exchange.chat import ChatAnswer
 from pytest_tooleval.engine.exchange.errors import ParameterRefused
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import DeployedAgent, HttpModel
 from pytest_tooleval.errors import ErrorKind
 
-SPEC = ModelSpec("m", model="openai/m", api_key_env="MY_KEY")
+SPEC = HttpModel("m", model="openai/m", api_key_env="MY_KEY")
 GEMINI_LIMIT = json.dumps(
     {
         "error": {
@@ -117,10 +117,12 @@ def test_a_wait_is_read_from_the_text(text: str, seconds: float | None) -> None:
 
 def test_a_refused_key_names_the_variable() -> None:
     assert "the key in MY_KEY was refused" in provider_error(SPEC, 401, "no").message
-    error = provider_error(ModelSpec("m", model="anthropic/m"), 401, "no")
+    error = provider_error(HttpModel("m", model="anthropic/m"), 401, "no")
     assert "the key in ANTHROPIC_API_KEY was refused" in error.message
-    error = provider_error(ModelSpec("m", model="openai/m", api_base="http://h/v1"), 401, "no")
+    error = provider_error(HttpModel("m", model="openai/m", api_base="http://h/v1"), 401, "no")
     assert "names its variable with api_key_env" in error.message
+    error = provider_error(DeployedAgent("m", "http://h/ask", {}, "chat"), 401, "no")
+    assert error.message == "missing or wrong credentials for http://h/ask: no"
 
 
 def test_only_the_sentence_of_a_body_is_shown() -> None:

@@ -20,7 +20,7 @@ from pytest_tooleval.engine.clients.openai_responses import chat_document as of_
 from pytest_tooleval.engine.clients.provider_errors import status_of_error
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.imports.records import UnusableError
 from pytest_tooleval.record.names import ANY_TOOLS
@@ -121,8 +121,8 @@ def http(body: str, kind: str = "text/event-stream") -> bytes:
     )
 
 
-def model(server: MockServer, name: str = "openai/x") -> ModelSpec:
-    return ModelSpec("m", model=name, api_base=f"http://127.0.0.1:{server.port}/v1", stream=True)
+def model(server: MockServer, name: str = "openai/x") -> HttpModel:
+    return HttpModel("m", model=name, api_base=f"http://127.0.0.1:{server.port}/v1", stream=True)
 
 
 def read(message: dict[str, Any]) -> tuple[list[tuple[str, Any]], bool]:
@@ -386,7 +386,7 @@ async def test_an_error_inside_a_stream_is_retried(body: str, kind: str) -> None
 async def test_every_protocol_reads_an_error_in_a_stream(name: str) -> None:
     body = f"event: error\n{ERRORS['overloaded'][0]}\n\n"
     with MockServer(raw=http(body)) as server, pytest.raises(ModelError) as raised:
-        await ask(ModelSpec("m", model=name, api_base=f"http://127.0.0.1:{server.port}"))
+        await ask(HttpModel("m", model=name, api_base=f"http://127.0.0.1:{server.port}"))
     assert (raised.value.kind, raised.value.retryable) == ("rate_limit", True)
 
 

@@ -5,9 +5,9 @@ from builders import picture
 
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.limits.reserves import reserve_for
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 
-SPEC = ModelSpec("m", model="openai/m", input_price=1.0, output_price=1.0)
+SPEC = HttpModel("m", model="openai/m", input_price=1.0, output_price=1.0)
 
 
 @pytest.mark.parametrize("role", ["user", "tool"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.limits.reserves import size_of
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.prices import table_usd
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import CallableModel, HttpModel, ModelSpec
 from pytest_tooleval.errors import ErrorKind, ModelError
 from pytest_tooleval.record.run import Spent
 
@@ -69,13 +68,13 @@ def test_what_the_ledger_has_no_room_for_is_counted_all_the_same(tmp_path: Path)
 
 
 def test_prices_are_per_million_tokens() -> None:
-    spec = ModelSpec("m", input_price=3.0, output_price=15.0)
+    spec = HttpModel("m", "", input_price=3.0, output_price=15.0)
     assert table_usd(spec, 1_000_000, 500_000) == 10.5
     assert table_usd(spec, None, 1) is None
-    assert table_usd(ModelSpec("m", output_price=15.0), 1, 1) is None
+    assert table_usd(HttpModel("m", "", output_price=15.0), 1, 1) is None
 
 
-PRICED = ModelSpec("m", model="openai/m", input_price=1000.0, output_price=2000.0)
+PRICED = HttpModel("m", model="openai/m", input_price=1000.0, output_price=2000.0)
 
 
 def request(text: str = "Hi", **sampling: Any) -> ChatRequest:
@@ -167,7 +166,7 @@ async def test_the_first_request_of_a_model_goes_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", [ModelSpec("m", model="openai/unheard-of"), ModelSpec("m", callable="a:b")]
+    "spec", [HttpModel("m", model="openai/unheard-of"), CallableModel("m", callable="a:b")]
 )
 async def test_requests_without_a_price_do_not_wait(spec: ModelSpec) -> None:
     provider, spending = Provider(1), Spending(0.5)
@@ -180,7 +179,7 @@ async def test_requests_without_a_price_do_not_wait(spec: ModelSpec) -> None:
 
 
 async def test_an_agent_reserves_what_its_dearest_run_has_cost() -> None:
-    agent = replace(PRICED, model="", callable="a:b")
+    agent = CallableModel("m", "a:b", input_price=1000.0, output_price=2000.0)
     spending = Spending(1.0)
 
     async def run(cost: float) -> None:

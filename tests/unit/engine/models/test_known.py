@@ -23,12 +23,12 @@ if sys.argv[1] == "without":
 
 from pytest_tooleval.engine.asking.fallbacks import Fallbacks
 from pytest_tooleval.engine.cassettes.questions import key_of, question
-from pytest_tooleval.engine.clients.choice import client_for
+from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.known import known_models, listed
 from pytest_tooleval.engine.models.names import why_no_provider
 from pytest_tooleval.engine.models.prices import cost_usd, usual_usd
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.engine.models.traits import reasons, searches_tools
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
@@ -42,7 +42,7 @@ told = {}
 for name, entry in known_models().items():
     provider = entry["litellm_provider"]
     model = name if name.startswith(f"{provider}/") else f"{provider}/{name}"
-    spec = ModelSpec("m", model=model, api_base="http://h/v1")
+    spec = HttpModel("m", model=model, api_base="http://h/v1")
     request = ChatRequest(
         messages=({"role": "user", "content": "hi"},),
         tools=(TOOL,),
@@ -50,8 +50,8 @@ for name, entry in known_models().items():
         sampling={"temperature": 0.0, "reasoning_effort": "low"},
     )
     sent, instead = Fallbacks(spec).apply(request, {})
-    client = client_for(spec)
-    body = client(spec)._body(sent).decode() if spec.protocol else client.__name__
+    client = make_client(spec)
+    body = client._body(sent).decode() if spec.protocol else type(client).__name__
     costs = [cost_usd(listed(model), USAGE, tier) for tier in (None, "flex", "priority", "scale")]
     told[model] = [
         body, instead, costs, usual_usd(spec, 9, 9, 9), reasons(model), searches_tools(model),

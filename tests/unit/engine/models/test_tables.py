@@ -10,7 +10,14 @@ import pytest
 
 from pytest_tooleval.engine.models.names import known_providers, resolve_models
 from pytest_tooleval.engine.models.providers import PROVIDERS
-from pytest_tooleval.engine.models.spec import LEXICAL, ModelSpec
+from pytest_tooleval.engine.models.spec import (
+    LEXICAL,
+    Builtin,
+    CallableModel,
+    DeployedAgent,
+    HttpModel,
+    ModelSpec,
+)
 from pytest_tooleval.engine.models.tables import ModelTables, read_tables
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.secrets import secret_values
@@ -49,7 +56,7 @@ def test_a_whole_table(tmp_path: Path) -> None:
         tokens_per_minute = 1000""",
         "[models.mine.extra]\ntop_k = 5",
     )
-    assert (spec.label, spec.model) == ("mine", "anthropic/claude-sonnet-4-5")
+    assert (spec.label, spec.identity) == ("mine", "anthropic/claude-sonnet-4-5")
     assert spec.sampling == {
         "temperature": 1,
         "seed": 7,
@@ -62,13 +69,31 @@ def test_a_whole_table(tmp_path: Path) -> None:
     assert "tooleval.toml" in spec.place
 
 
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ('model = "openai/x"', HttpModel),
+        (f'model = "{LEXICAL}"\nstream = false', Builtin),
+        ('callable = "a:b"\nstream = false', CallableModel),
+        ('url = "https://h/ask"\nrequest = { text = "$prompt" }\nanswer = "chat"', DeployedAgent),
+    ],
+)
+def test_what_a_table_names_is_the_kind_of_its_model(tmp_path: Path, body: str, kind: type) -> None:
+    spec = spec_of(tmp_path, body)
+    assert (type(spec), type(spec.part(2, 0))) == (kind, kind)
+    for other in (key for key in ("api", "stream") if kind is not HttpModel):
+        value = "true" if other == "stream" else '"openai"'
+        changed = "\n".join(line for line in body.splitlines() if not line.startswith(other))
+        assert f"{other}: " in refusal(tmp_path, f"{changed}\n{other} = {value}")
+
+
 def test_pyproject_and_tooleval_toml_hold_the_same_tables(tmp_path: Path) -> None:
     for folder, name, prefix in (("a", "pyproject.toml", "tool.tooleval."), ("b", "tooleval.toml", "")):
         (tmp_path / folder).mkdir()
         text = f'[{prefix}models."claude-3"]\nmodel = "openai/x"\n'
         tables = tables_of(tmp_path / folder, text, name)
         (spec,) = resolve_models(["claude-3"], tables)
-        assert spec.model == "openai/x"
+        assert spec.identity == "openai/x"
         assert spec.folder == tmp_path / folder
 
 
@@ -211,12 +236,12 @@ def test_names_in_order_and_each_once() -> None:
         "openai/anything",
         "ollama_chat/llama3",
     ]
-    assert specs[1].model == "openai/x"
+    assert specs[1].identity == "openai/x"
 
 
 def test_a_table_wins_over_litellms_name() -> None:
     tables = ModelTables(tables={"gpt-4o": {"model": "openai/other"}})
-    assert resolve_models(["gpt-4o"], tables)[0].model == "openai/other"
+    assert resolve_models(["gpt-4o"], tables)[0].identity == "openai/other"
 
 
 @pytest.mark.parametrize(
@@ -304,15 +329,15 @@ def test_litellm_is_not_imported_to_know_its_names() -> None:
 
 def test_identity_is_what_is_asked() -> None:
     fields: dict[str, Any] = {"label": "a", "source": "x", "timeout": 5.0}
-    assert ModelSpec(model="openai/x", **fields).identity == "openai/x"
-    assert ModelSpec(callable="a:b", **fields).identity == "callable:a:b"
+    assert HttpModel(model="openai/x", **fields).identity == "openai/x"
+    assert CallableModel(callable="a:b", **fields).identity == "callable:a:b"
 
 
 def test_a_callable_is_known_by_its_code_whatever_its_line_ends(tmp_path: Path) -> None:
     found = []
     for code in (b"def answer(): ...\n", b"def answer(): ...\r\n", b"def answer(): return 1\n"):
         (tmp_path / "my_agent.py").write_bytes(code)
-        found.append(ModelSpec("a", callable="my_agent:answer", folder=tmp_path).identity)
+        found.append(CallableModel("a", callable="my_agent:answer", folder=tmp_path).identity)
     assert found[0] == found[1] != found[2]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from builders import tool
 
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.engine.players import player_request
 from pytest_tooleval.engine.tools.hosted import hosted_tools, refusal, with_secrets
 from pytest_tooleval.engine.tools.toolbox import Toolbox
@@ -45,13 +45,13 @@ def case(**fields: Any) -> ResolvedCase:
     ],
 )
 def test_a_provider_gets_its_own(model: str, sent: Any) -> None:
-    assert hosted_tools(case(provider_tools=OWN), ModelSpec("m", model=model)) == sent
+    assert hosted_tools(case(provider_tools=OWN), HttpModel("m", model=model)) == sent
 
 
 def test_what_a_model_is_offered() -> None:
     choice = {"allowed_tools": ["crm.find", "sql"], "mode": "required"}
     made = case(provider_tools={"openai": [{"type": "tool_search"}]}, tool_choice=choice)
-    request = player_request(made, ModelSpec("m", model="openai/gpt-5.5"), {}, (), Toolbox(made))
+    request = player_request(made, HttpModel("m", model="openai/gpt-5.5"), {}, (), Toolbox(made))
     find, sql, search = request.tools
     assert find["namespace"] == {"name": "crm", "description": "Customers."}
     assert (sql, search) == (SQL, {"type": "tool_search"})
@@ -92,10 +92,10 @@ def test_what_acts_on_the_world_needs_a_word(
     own: list[dict[str, Any]], allowed: tuple[str, ...], refused: str
 ) -> None:
     made = case(provider_tools={"openai": own})
-    found = refusal(made, ModelSpec("m", model="openai/gpt-5.5"), allowed)
+    found = refusal(made, HttpModel("m", model="openai/gpt-5.5"), allowed)
     assert found.startswith(refused)
     assert bool(found) == bool(refused)
-    assert refusal(made, ModelSpec("m", model="groq/x"), ()) == ""
+    assert refusal(made, HttpModel("m", model="groq/x"), ()) == ""
 
 
 def test_secrets_are_named_by_their_variable(monkeypatch: pytest.MonkeyPatch) -> None:

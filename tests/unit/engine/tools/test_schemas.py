@@ -9,7 +9,7 @@ import pytest
 from builders import tool
 from mock_server import MockServer
 
-from pytest_tooleval.engine.models.spec import ModelSpec
+from pytest_tooleval.engine.models.spec import CallableModel, HttpModel, ModelSpec
 from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.tools.schemas import ToolSchemas
 from pytest_tooleval.engine.trial import Job, TrialRequest
@@ -43,7 +43,7 @@ def test_what_must_fail_is_not_asked(model: str, given: dict[str, Any], refusal:
     runner = Runner(1, 5.0)
     try:
         with pytest.raises(ModelError, match="so it was not asked") as raised:
-            only(runner.submit(TrialRequest(Job(case_of(given), ModelSpec("m", model=model)))))
+            only(runner.submit(TrialRequest(Job(case_of(given), HttpModel("m", model=model)))))
     finally:
         runner.close()
     assert raised.value.message.startswith(refusal)
@@ -53,10 +53,10 @@ def test_what_must_fail_is_not_asked(model: str, given: dict[str, Any], refusal:
 @pytest.mark.parametrize(
     "spec",
     [
-        ModelSpec("m", model="openai/qwen3", api_base="http://127.0.0.1:8080/v1"),
-        ModelSpec("m", model="ollama_chat/qwen3"),
-        ModelSpec("m", callable="agent:ask"),
-        ModelSpec("m", model="anthropic/claude-sonnet-5"),
+        HttpModel("m", model="openai/qwen3", api_base="http://127.0.0.1:8080/v1"),
+        HttpModel("m", model="ollama_chat/qwen3"),
+        CallableModel("m", callable="agent:ask"),
+        HttpModel("m", model="anthropic/claude-sonnet-5"),
     ],
 )
 def test_others_may_take_it(spec: ModelSpec) -> None:
@@ -65,7 +65,7 @@ def test_others_may_take_it(spec: ModelSpec) -> None:
 
 def test_another_host_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8080/v1")
-    assert ToolSchemas(ModelSpec("m", model="openai/qwen3")).changes([LIST]) == {}
+    assert ToolSchemas(HttpModel("m", model="openai/qwen3")).changes([LIST]) == {}
 
 
 def test_what_a_model_is_not_shown_is_recorded() -> None:
@@ -77,7 +77,7 @@ def test_what_a_model_is_not_shown_is_recorded() -> None:
         return 200, {"content": [call], "stop_reason": "tool_use"}
 
     with MockServer(respond=respond) as server:
-        spec = ModelSpec("m", model="anthropic/claude-haiku-4-5", api_base=server.base_url)
+        spec = HttpModel("m", model="anthropic/claude-haiku-4-5", api_base=server.base_url)
         runner = Runner(1, 60.0)
         transcript = only(runner.submit(TrialRequest(Job(case_of(choice), spec))))
         runner.close()
