@@ -116,7 +116,9 @@ def _read(config: pytest.Config, given: GivenOptions, left_to_merge: Mapping[str
         preset_text=given.preset_text,
         replaced=tuple(given.replaced),
         asking=asking,
-        judging=Judging(gates, baseline, given["fail_inconclusive"], without_secrets, given.needs_cases),
+        judging=Judging(
+            gates, baseline, given["fail_inconclusive"], without_secrets, given.cases_needed_by
+        ),
         outputs=outputs,
         estimate=given["estimate"],
         shard=shard,

@@ -56,7 +56,7 @@ class RunResults:
     def judge(self, run: Run, misnamed: Sequence[str] = (), outdated: Sequence[str] = ()) -> RunVerdict:
         """Judge the gates and the baseline; see `judge_run`."""
         by = self._judging
-        rows = self.rows if by.gates or by.baseline or by.needs_cases else []
+        rows = self.rows if by.gates or by.baseline or by.cases_needed_by else []
         self.verdict = judge_run(rows, run, by, misnamed, outdated, self._suites)
         return self.verdict
 

@@ -129,10 +129,10 @@ def _names(text: str) -> list[str]:
 
 
 def _shard(text: str) -> ShardNumber:
-    found = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text, re.ASCII)
-    if not (found and 1 <= int(found[1]) <= int(found[2])):
+    match = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text, re.ASCII)
+    if not (match and 1 <= int(match[1]) <= int(match[2])):
         raise ValueError("expected K/N, the K-th of N shards, such as 2/4")
-    return ShardNumber(int(found[1]), int(found[2]))
+    return ShardNumber(int(match[1]), int(match[2]))
 
 
 def _place(text: str) -> str:

@@ -50,9 +50,9 @@ class GivenOptions:
         return self._sets_of(self.preset)
 
     def _sets_of(self, preset: str) -> dict[str, Any]:
-        own = {*self._own, *([] if "cassette" in self._own else ["record"])}
+        chosen = {*self._own, *([] if "cassette" in self._own else ["record"])}
         sets = PRESETS[preset].sets if preset in PRESETS else {}
-        return {key: value for key, value in sets.items() if key in self.options and key not in own}
+        return {key: value for key, value in sets.items() if key in self.options and key not in chosen}
 
     @property
     def preset_text(self) -> str:
@@ -86,12 +86,12 @@ class GivenOptions:
     def has(self, key: str) -> bool:
         return key in self._own or key in self.sets
 
-    def asks(self, key: str) -> bool:
+    def is_typed(self, key: str) -> bool:
         """True if the command line or its preset sets it; the ini file is about all runs."""
         return key in self.typed or (key in self.sets and "preset" in self.typed)
 
     @property
-    def needs_cases(self) -> str:
+    def cases_needed_by(self) -> str:
         """The preset or baseline of the command line, which needs at least one case; empty without."""
         typed = (key for key in ("preset", "baseline") if key in self.typed)
         return next((f"{self.where(key)}={self.typed[key]}" for key in typed), "")
@@ -104,15 +104,15 @@ class GivenOptions:
     def __getitem__(self, key: str) -> Any:
         """The value; a list for a repeatable option."""
         option = self.options[key]
-        found = self._own.get(key)
-        if found is None and key != "preset":
-            found = self.sets.get(key)
+        raw = self._own.get(key)
+        if raw is None and key != "preset":
+            raw = self.sets.get(key)
         if option.is_flag:
-            return found in (True, "on")
+            return raw in (True, "on")
         if option.many:
-            return [self._value(option, text) for text in found or ()]
-        found = option.default if found is None else found
-        return None if found is None else self._value(option, found)
+            return [self._value(option, text) for text in raw or ()]
+        raw = option.default if raw is None else raw
+        return None if raw is None else self._value(option, raw)
 
     def _value(self, option: Option, text: str) -> Any:
         try:
@@ -151,18 +151,18 @@ class GivenOptions:
 
     def record(self) -> dict[str, Any]:
         """The options by name, for a run's record."""
-        found = {**self.sets, **self.typed}
-        return {self.options[key].name: found[key] for key in sorted(found)}
+        values = {**self.sets, **self.typed}
+        return {self.options[key].name: values[key] for key in sorted(values)}
 
 
 def _refused(values: Mapping[str, Any], preset: str | None) -> dict[str, list[str]]:
     """The values that contradict a preset, by option key."""
     refuses = PRESETS[preset].refuses if preset in PRESETS else {}
-    found = {
+    texts_by_key = {
         key: [text for text in _texts(values.get(key)) if re.match(pattern, text)]
         for key, pattern in refuses.items()
     }
-    return {key: texts for key, texts in found.items() if texts}
+    return {key: texts for key, texts in texts_by_key.items() if texts}
 
 
 def _texts(value: Any) -> list[str]:
@@ -179,7 +179,7 @@ def _without(value: Any, lost: Collection[str]) -> Any:
 def read_gates(given: GivenOptions) -> Gates:
     """The gates. The later one of two for the same thing holds."""
     rules = {rule.of: rule for key in _GATES for rule in given[key]}
-    return Gates(tuple(rules.values()), given["confidence"], any(map(given.asks, _GATES)))
+    return Gates(tuple(rules.values()), given["confidence"], any(map(given.is_typed, _GATES)))
 
 
 def read_trials(given: GivenOptions) -> int | None:
@@ -235,11 +235,11 @@ def read_baseline(given: GivenOptions, folder: Path, history: str) -> Baseline |
         return Baseline(name, None, models, given["max_drop"] or 0.0, load, str(error))
     except ToolevalError as error:
         raise ConfigError(f"{given.where('baseline')}={name}: {error}") from None
-    known = dict.fromkeys(row.model for row in run.cases if row.model)
+    labels = dict.fromkeys(row.model for row in run.cases if row.model)
     for old, new in models:
-        if old not in known:
+        if old not in labels:
             raise ConfigError(
                 f"--tooleval-baseline-model={old}={new}: {name} has no model {old}; it has: "
-                + ", ".join(known)
+                + ", ".join(labels)
             )
     return Baseline(name, run, models, given["max_drop"] or 0.0, load)

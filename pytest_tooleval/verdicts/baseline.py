@@ -97,7 +97,7 @@ def compare(
         _compare_model(pair, sides, (names, other_rules), limits, moved, suites) for pair in pairs
     ]
     # Runs with different rules may share no case merely because the rules identify cases differently.
-    verdict_if_empty: Verdict = "failed" if limits.named and has_one_rule else "inconclusive"
+    verdict_if_empty: Verdict = "failed" if limits.must_compare and has_one_rule else "inconclusive"
     results = _results(compared, limits, verdict_if_empty, "" if is_one_run else old.name)
     changes = _changes(compared)
     not_compared = [
@@ -106,9 +106,13 @@ def compare(
         if not each.cases and not each.incomparable
     ]
     not_compared += [] if pairs else [no_model_text(names, sides)]
-    verdicts = {model.verdict for model in results} or {"failed" if limits.named else "inconclusive"}
+    verdicts = {model.verdict for model in results} or {
+        "failed" if limits.must_compare else "inconclusive"
+    }
     verdict = next(each for each in _WORST_FIRST if each in verdicts)
-    is_open = any(model.verdict == "inconclusive" and (model.cases or limits.named) for model in results)
+    is_open = any(
+        model.verdict == "inconclusive" and (model.cases or limits.must_compare) for model in results
+    )
     judged = [result for result in results if result.cases]
     messages = [f"{shown(each.new)}: " * (len(judged) > 1) + each.message for each in judged]
     remarks = list(_remarks(compared, changes, sides[1], names if judged else None))

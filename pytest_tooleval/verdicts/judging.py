@@ -16,11 +16,11 @@ Load = Callable[[str, frozenset[tuple[str, str]]], "Side"]
 
 @dataclass(frozen=True)
 class Gates:
-    """The gates' rules; `asked` if the command line, not only the ini file, has one."""
+    """The gates' rules; `typed` if the command line, not only the ini file, has one."""
 
     rules: tuple[Rule, ...] = ()
     confidence: float | None = None
-    asked: bool = False
+    typed: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.rules)
@@ -51,11 +51,11 @@ class Judging:
 
     `strict` fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
     key are skipped instead of errors, and a gate that has only such cases judges nothing.
-    `needs_cases` is the command line's preset or baseline, which needs a case, as a gate does.
+    `cases_needed_by` is the command line's preset or baseline, which needs a case, as a gate does.
     """
 
     gates: Gates = Gates()
     baseline: Baseline | None = None
     strict: bool = False
     excuses_unasked: bool = False
-    needs_cases: str = ""
+    cases_needed_by: str = ""

@@ -34,14 +34,14 @@ ALPHA = 0.05
 class Limits(NamedTuple):
     """What a comparison allows: the probability of a false alarm, and a drop.
 
-    `strict` fails it if it is inconclusive, and `named`, as the user named the old run, if nothing can
-    be compared.
+    `strict` fails it if it is inconclusive, and `must_compare` if nothing can be compared, as the user
+    named the old run.
     """
 
     alpha: float = ALPHA
     max_drop: float = 0.0
     strict: bool = False
-    named: bool = True
+    must_compare: bool = True
 
     @property
     def margin(self) -> float:

@@ -76,8 +76,8 @@ def judge_run(
         findings += [RunProblem("cassettes", line + strict_text(strict=True)) for line in outdated]
     asked = (case for case in cases if case.model)
     has_run = any(case.outcome != "skipped" or judging.excuses_unasked for case in asked)
-    if judging.needs_cases and not (findings or has_run):
-        findings.append(RunProblem("cases", f"{judging.needs_cases}: no case was evaluated"))
+    if judging.cases_needed_by and not (findings or has_run):
+        findings.append(RunProblem("cases", f"{judging.cases_needed_by}: no case was evaluated"))
     return RunVerdict(gates, comparison, uncompared, findings)
 
 
@@ -125,7 +125,7 @@ def judge_gates(
 ) -> list[Gate]:
     """Judge all gates. The ini file's gates do not apply to a run without cases."""
     gates = judging.gates
-    if not gates or (not gates.asked and not any(case.model for case in cases)):
+    if not gates or (not gates.typed and not any(case.model for case in cases)):
         return []
     from .gates import decide_gates
 
@@ -184,7 +184,7 @@ def _compared(
         Limits(
             max_drop=baseline.max_drop,
             strict=judging.strict,
-            named=word is None and not is_base and not judging.excuses_unasked,
+            must_compare=word is None and not is_base and not judging.excuses_unasked,
         ),
         baseline.models,
     )

@@ -246,7 +246,7 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
     ):
         found = settings(tmp_path, line, **ini).judging.gates
         assert found
-        assert found.asked is by_line
+        assert found.typed is by_line
     merged = settings(tmp_path, "fail-under=0.5", fail_under=["overall=0.9", "tool_selection=1"])
     assert [rule.needed for rule in merged.judging.gates.rules] == [0.5]
 

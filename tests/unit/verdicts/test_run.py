@@ -92,7 +92,7 @@ def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
 
 
 def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
-    judging = Judging(needs_cases="--tooleval-preset=strict")
+    judging = Judging(cases_needed_by="--tooleval-preset=strict")
     nothing = RunProblem("cases", "--tooleval-preset=strict: no case was evaluated")
     assert list(judge_run([], RUN, judging).findings) == [nothing]
     assert list(judge_run([WRONG], RUN, judging).findings) == []
