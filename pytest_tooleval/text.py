@@ -72,7 +72,7 @@ def json_text(value: Any, limit: int = 80) -> str:
     return shown(text, limit)
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return `1 case`, `2 cases`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 

@@ -66,7 +66,7 @@ def result_of(**fields: Any) -> CaseResult:
         "nodeid": f"{names['suite']}.tooleval.json::{names['case']}[{names['model']}]",
         "called": tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls)),
         "passes": sum(trial.passed for trial in trials),
-        "scored": sum(trial.error is None for trial in trials),
+        "answered": sum(trial.error is None for trial in trials),
     }
     return CaseResult(**{**counts, **names})
 

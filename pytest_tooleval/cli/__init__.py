@@ -10,7 +10,7 @@ import click
 
 from .. import __version__
 from ..errors import SuiteError, ToolevalError
-from ..text import counted, printable
+from ..text import plural, printable
 from ..tiers import Tier, in_tiers
 from .shared import Group
 
@@ -98,7 +98,7 @@ def _shown(error: ToolevalError) -> str:
         return printable(str(error), keep_newlines=True)
     lines = [printable(str(problem)) for problem in error.problems[:_MOST_PROBLEMS]]
     more = len(error.problems) - len(lines)
-    return "\n".join([*lines, *([f"and {counted(more, 'more problem')}"] if more else [])])
+    return "\n".join([*lines, *([f"and {plural(more, 'more problem')}"] if more else [])])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

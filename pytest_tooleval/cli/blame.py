@@ -17,7 +17,7 @@ from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..reports.estimate import estimate_lines
 from ..run.nodeids import CaseId
-from ..text import counted, printable
+from ..text import plural, printable
 
 _SHOWN = 3000  # characters of pytest's output when it cannot go on
 _LEAST_USD = 1e-9  # the option takes no 0; for so little, nothing is asked
@@ -79,7 +79,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
             of_file = [case for case in broken if case.file == file]
             parts |= {case: list(parts_of(suite.case(case.case), suite, earlier)) for case in of_file}
     names = [part_text(part) for part in dict.fromkeys(part for each in parts.values() for part in each)]
-    _print_list(counted(len(names), "change"), names)
+    _print_list(plural(len(names), "change"), names)
     again = [*options, f"--tooleval-trials={trials}"]
     variants = {case: conditions(parts[case], undo) for case in broken}
     _print_price(variants, trials, rows)
@@ -103,7 +103,7 @@ def _print_list(title: str, lines: Sequence[str]) -> None:
 def _python_lines(tests: int) -> list[str]:
     if not tests:
         return []
-    text = f"not blamed: {counted(tests, 'Python test')}"
+    text = f"not blamed: {plural(tests, 'Python test')}"
     return [f"{text}, as only the tools and prompts of suites can be reverted"]
 
 
@@ -120,7 +120,7 @@ def _print_price(variants: dict[Identity, list[str]], trials: int, rows: Sequenc
     count = trials * sum(map(len, variants.values()))
     costs = [t.cost_usd for row in rows for t in row.trials if t.cost_usd is not None]
     price = f", about {usd_text(count * sum(costs) / len(costs))}" if costs else ", at an unknown price"
-    click.echo(f"{counted(len(variants), 'newly broken case')}: {counted(count, 'trial')}{price}")
+    click.echo(f"{plural(len(variants), 'newly broken case')}: {plural(count, 'trial')}{price}")
 
 
 class _Run(NamedTuple):

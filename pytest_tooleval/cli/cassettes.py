@@ -12,7 +12,7 @@ from ..engine.cassettes.cassette import Cassette
 from ..engine.models.names import resolve_models
 from ..project.root import Project
 from ..suite.overrides import ChoiceWord, Overrides
-from ..text import counted, printable
+from ..text import plural, printable
 from .shared import Group
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def explain(
     for number in recorded.damaged:
         click.echo(f"{cassette_file}:{number}: unreadable line, ignored")
     total, unanswered = len(every), sum(map(len, missing.values()))
-    click.echo(f"{counted(total, 'conversation')}, {unanswered} with missing answers")
+    click.echo(f"{plural(total, 'conversation')}, {unanswered} with missing answers")
     if missing:
         raise SystemExit(1)
 
@@ -104,7 +104,7 @@ def _missing_lines(missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Each reason once, with the conversations that it concerns."""
     for why, names in missing.items():
         yield why
-        yield f"  {counted(len(names), 'conversation')}: {', '.join(names)}"
+        yield f"  {plural(len(names), 'conversation')}: {', '.join(names)}"
 
 
 def _check_is_file(file: Path) -> None:

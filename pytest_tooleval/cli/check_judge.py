@@ -17,7 +17,7 @@ from ..figures import interval_text
 from ..project.root import Project
 from ..record.transcript import Judged, Transcript
 from ..secrets import redacted
-from ..text import counted, json_text, printable, shown
+from ..text import json_text, plural, printable, shown
 from ..verdicts.statistics import kappa, wilson
 from ..writing import read_whole
 from .shared import table
@@ -129,7 +129,7 @@ def _lines(
         ]
         yield from table(rows, texts=("",))
         low, high = wilson(agreed, total)
-        yield f"agreement {interval_text(agreed / total, low, high)} over {counted(total, 'label')}"
+        yield f"agreement {interval_text(agreed / total, low, high)} over {plural(total, 'label')}"
         value, low, high = kappa(
             counts[True, True], counts[True, False], counts[False, True], counts[False, False]
         )
@@ -137,6 +137,6 @@ def _lines(
         if len({passed for passed, _ in counts}) == 1:
             yield "all labels are the same, so kappa says little; add some of the other label"
     if differing:
-        yield from ("", counted(len(differing), "disagreement"), *differing)
+        yield from ("", plural(len(differing), "disagreement"), *differing)
     if unjudged:
-        yield from ("", f"{counted(len(unjudged), 'label')} without a verdict", *unjudged)
+        yield from ("", f"{plural(len(unjudged), 'label')} without a verdict", *unjudged)

@@ -21,7 +21,7 @@ from ..reports.pull_request import (
     no_results_text,
     state_of,
 )
-from ..text import counted, printable
+from ..text import plural, printable
 from .changes import Checkout
 from .forges import Forge, GitHub, GitLab, Refused
 from .shared import Group
@@ -180,7 +180,7 @@ def _read_own(file: Path, job: CiJob | None) -> RowsDocument:
 def _left_out(document: RowsDocument, job: CiJob | None) -> str:
     if job and not job.has_secrets:
         who, total = "A fork" if job.is_fork else "Dependabot", document.run.total
-        count = f"{total.skipped} of {counted(total.cases, 'case')}"
+        count = f"{total.skipped} of {plural(total.cases, 'case')}"
         end = f" {count} could not be evaluated." if total.skipped else ""
         return f"{who} gets no secrets: only recorded answers were replayed.{end}"
     if document.run.partial:

@@ -18,7 +18,7 @@ from ..project.root import Project
 from ..record.encoding import to_ascii_json
 from ..reports.comparison import render_comparison
 from ..reports.outputs import check_reports, report_of, report_parts
-from ..text import counted, near, printable
+from ..text import near, plural, printable
 from ..verdicts.sides import Side
 from ..writing import write_whole
 from .output import case_lines, history_lines, mixed_up_lines, run_lines, trend_lines
@@ -369,11 +369,11 @@ def prune(
         click.echo("nothing to delete")
         return
     if not yes:
-        what = counted(len(ids), "run") if by_age else ", ".join(ids)
+        what = plural(len(ids), "run") if by_age else ", ".join(ids)
         click.confirm(f"delete {what} of {printable(store.place.name)}?", abort=True)
     cases, size = store.delete(*ids)
     freed = f", {size / 1e6:.1f} MB freed" if size else ""
-    click.echo(f"deleted {counted(len(ids), 'run')} with {counted(cases, 'case row')}{freed}")
+    click.echo(f"deleted {plural(len(ids), 'run')} with {plural(cases, 'case row')}{freed}")
 
 
 def _age(text: str) -> timedelta:

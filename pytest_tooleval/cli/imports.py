@@ -19,7 +19,7 @@ from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING
 from ..suite.slugs import slug
 from ..suite.source import SuiteSource
-from ..text import counted, printable, shorten
+from ..text import plural, printable, shorten
 from .history import side_of
 from .shared import Group, NoAddress, server_options
 from .suite_files import STDOUT, SuitePath, existing, name_for, say, write
@@ -251,17 +251,17 @@ def mcp(
     before = None if previous is None else previous.data
     version = f" {found.version}" if found.version else ""
     named = printable(shorten(f"{found.name or 'unnamed server'}{version}"))
-    click.echo(f"{named}: {counted(len(found.tools), 'tool')}", err=True)
+    click.echo(f"{named}: {plural(len(found.tools), 'tool')}", err=True)
     made = imported(found, before, title, drafts=drafts)
     for line in made.left_out:
         click.echo(f"left out: {line}", err=True)
     suite, changes = made.suite, made.changes
     for line in changes.lines() if previous is not None else ():
         say(out, line)
-    counts = counted(len(suite["tools"]), "tool"), counted(len(suite["test_cases"]), "case")
+    counts = plural(len(suite["tools"]), "tool"), plural(len(suite["test_cases"]), "case")
     is_valid = write(out, suite, previous, counts, dry_run=dry_run)
     if changes.drafted:
-        drafted = counted(changes.drafted, "draft")
+        drafted = plural(changes.drafted, "draft")
         say(out, f'{drafted} to edit: reword the prompt, check the params, and remove "skip"')
     if not is_valid or changes.broken:
         raise SystemExit(1)

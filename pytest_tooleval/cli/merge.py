@@ -17,7 +17,7 @@ from ..run.report_files import UNWRITTEN
 from ..run.shards import ShardRun, check_shards, join, read_shards
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
 from ..settings.reading import GivenOptions, read_baseline, read_gates, read_history
-from ..text import counted, printable
+from ..text import plural, printable
 from ..verdicts.judging import Judging
 from ..verdicts.run import RunVerdict
 from .history import folder_option, own_options, print_lines
@@ -85,14 +85,14 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         history_writer.trends if history_writer else None,
         store.parent,
         github=on_github(given["github"]),
-        findings=verdict.findings,
+        findings=verdict.problems,
     )
     for command in written.commands:
         click.echo(command)  # safe already, and GitHub needs its first characters unchanged
     print_lines(map(own_options, written.problems))
     print_lines(f"wrote {report.path}" for report in written.reports)
     end = f"FAILED{_why(results.rows, verdict)}" if document.run.exitstatus else "passed"
-    print_lines([f"{counted(len(shards), 'shard')} joined: {end}"])
+    print_lines([f"{plural(len(shards), 'shard')} joined: {end}"])
     raise SystemExit(UNWRITTEN if written.problems else document.run.exitstatus)
 
 
@@ -142,6 +142,6 @@ def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:
         "with a forbidden call": forbidden,
         f"failed or without an answer{covered}": len(wrong) - forbidden,
     }
-    reasons = [finding.name for finding in verdict.findings if finding.failed]
-    reasons += [f"{counted(n, 'case')} {what}" for what, n in counts.items() if n]
+    reasons = [finding.name for finding in verdict.problems if finding.failed]
+    reasons += [f"{plural(n, 'case')} {what}" for what, n in counts.items() if n]
     return f": {'; '.join(reasons)}" if reasons else ""

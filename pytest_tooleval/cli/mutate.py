@@ -13,7 +13,7 @@ from ..figures import limit_text, score_text
 from ..mutation.results import GAPS, CaseMutation, Mutations, SuiteMutation
 from ..record.encoding import to_ascii_json
 from ..suite.discovery import SUITE_ENDING
-from ..text import counted, printable
+from ..text import plural, printable
 from ..writing import write_whole
 from .mutate_tests import is_python_test, mutate_tests, test_lines
 from .shared import ShareType
@@ -119,25 +119,25 @@ def _lines(suite: SuiteMutation, everything: bool) -> Iterator[str]:
         for case in shown:
             yield from lines(suite, case, everything)
         if len(cases) > len(shown):
-            yield f"  and {counted(len(cases) - len(shown), 'more case')}; --all shows them"
+            yield f"  and {plural(len(cases) - len(shown), 'more case')}; --all shows them"
 
 
 def _summary(suite: SuiteMutation) -> str:
     parts = []
     if suite.score is not None:
-        every = f"all {counted(suite.mutants, 'wrong answer')} noticed"
+        every = f"all {plural(suite.mutants, 'wrong answer')} noticed"
         noticed = _passing(suite.survivors, suite.mutants) if suite.survivors else every
         shown = f"mutation score {score_text(suite.score)}"
         parts.append(f"{click.style(shown, fg='yellow' if suite.survivors else 'green')}, {noticed}")
     if suite.unknown:
-        parts.append(f"no right answer known for {counted(suite.unknown, 'case')}")
+        parts.append(f"no right answer known for {plural(suite.unknown, 'case')}")
     if suite.skipped:
-        parts.append(f"{counted(suite.skipped, 'case')} skipped")
+        parts.append(f"{plural(suite.skipped, 'case')} skipped")
     return "; ".join(parts) or "no cases"
 
 
 def _passing(survivors: int, mutants: int) -> str:
-    return f"{survivors} of {counted(mutants, 'wrong answer')} pass{'es' * (survivors == 1)}"
+    return f"{survivors} of {plural(mutants, 'wrong answer')} pass{'es' * (survivors == 1)}"
 
 
 def _gaps(suite: SuiteMutation) -> Iterator[str]:
@@ -165,4 +165,4 @@ def _weak_lines(suite: SuiteMutation, case: CaseMutation, everything: bool) -> I
         if len(gap.answers) > most:
             yield f"      and {len(gap.answers) - most} more; --all shows them"
     if len(gaps) > len(shown):
-        yield f"    and {counted(len(gaps) - len(shown), 'more line')}; --all shows them"
+        yield f"    and {plural(len(gaps) - len(shown), 'more line')}; --all shows them"

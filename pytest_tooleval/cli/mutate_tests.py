@@ -20,7 +20,7 @@ from ..project.root import Project
 from ..record.encoding import to_json
 from ..record.results import CaseResult
 from ..record.transcript import Transcript
-from ..text import counted, printable
+from ..text import plural, printable
 from .history import place_from
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def test_lines(tests: Sequence[TestMutation]) -> Iterator[str]:
     agents = sum(test.agents for test in tests)
     accepted = sum(len(test.accepted) for test in tests)
     files = dict.fromkeys(test.id.partition("::")[0] for test in tests)
-    told = f"{accepted} of {counted(agents, 'wrong agent')} accepted" if agents else "none tried"
+    told = f"{accepted} of {plural(agents, 'wrong agent')} accepted" if agents else "none tried"
     color = "yellow" if accepted or not agents else "green"
     yield f"{click.style(printable(', '.join(files)), bold=True)}: {click.style(told, fg=color)}"
     for test in tests:
@@ -156,5 +156,5 @@ def test_lines(tests: Sequence[TestMutation]) -> Iterator[str]:
         if test.untried:
             yield f"  {name} was not tried: {printable(test.untried)}"
         elif test.accepted:
-            yield f"  {name} accepts {len(test.accepted)} of {counted(test.agents, 'wrong agent')}:"
+            yield f"  {name} accepts {len(test.accepted)} of {plural(test.agents, 'wrong agent')}:"
             yield from (f"    {printable(what)}" for what in test.accepted)

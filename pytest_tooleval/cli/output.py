@@ -14,7 +14,7 @@ from ..reports.columns import Column, Record, cell, table_of, value_in
 from ..reports.mixed_up import mixed_up_text
 from ..reports.run_lines import score_lines, verdict_lines
 from ..reports.text import render_scores, render_transcript
-from ..text import counted, local_time, printable, shown
+from ..text import local_time, plural, printable, shown
 from ..verdicts.run_summary import ending
 from ..verdicts.summary import grouped
 from .shared import table
@@ -88,17 +88,17 @@ def trend_lines(trend: Trend) -> Iterator[str]:
 
 
 def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> dict[str, str]:
-    known = before is not None and before.content and point.content
-    changed = known and before is not None and before.content != point.content
+    known = before is not None and before.digest and point.digest
+    changed = known and before is not None and before.digest != point.digest
     has_other_rules = before is not None and before.scoring_version != point.scoring_version
-    part = f"partial: the suite has {counted(point.suite_cases, 'case')}" if point.is_part else ""
+    part = f"partial: the suite has {plural(point.suite_cases, 'case')}" if point.is_part else ""
     notes = [
         point.ending,
         part,
         f"{kind} changed" if changed else "",
         "scoring rules changed" if has_other_rules else "",
     ]
-    has_trials = point.outcome or point.scored > point.cases
+    has_trials = point.outcome or point.answered > point.cases
     return {
         "when": local_time(point.started),
         "run": printable(point.id),
@@ -106,7 +106,7 @@ def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> dic
         "model": shown(point.model, 40),
         "outcome": point.outcome or "",
         "passed": "" if point.outcome else f"{point.passed}/{point.cases}",
-        "trials": f"{point.passes}/{point.scored}" if has_trials else "",
+        "trials": f"{point.passes}/{point.answered}" if has_trials else "",
         "pass rate": score_text(point.pass_rate),
         "overall": score_text(point.overall),
         "note": ", ".join(filter(None, notes)),

@@ -16,7 +16,7 @@ from ..engine.tools.schemas import rules_of
 from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..project.root import Project
 from ..suite.discovery import SUITE_ENDING, is_searched
-from ..text import counted, printable
+from ..text import plural, printable
 from .suite_files import STDOUT
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
             click.echo(printable(_as_warning(warning)))
         if needs := _features(suite, project):
             click.echo(printable(f"{file}: {needs}"))
-    counts = [f"{counted(suites, 'suite')}, {counted(cases, 'case')}"] if suites else []
+    counts = [f"{plural(suites, 'suite')}, {plural(cases, 'case')}"] if suites else []
     if suites < len(files):
-        counts.append(f"{counted(len(files) - suites, 'file')} unusable")
-    click.echo(f"{'; '.join(counts)}: {counted(problems, 'problem')}, {counted(warnings, 'warning')}")
+        counts.append(f"{plural(len(files) - suites, 'file')} unusable")
+    click.echo(f"{'; '.join(counts)}: {plural(problems, 'problem')}, {plural(warnings, 'warning')}")
     if problems or (strict and warnings):
         raise SystemExit(1)
 

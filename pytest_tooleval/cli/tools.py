@@ -11,7 +11,7 @@ import click
 from ..engine.tools.tokens import ToolTokens, counter, largest_descriptions, tool_tokens
 from ..mcp.server import McpServer
 from ..suite.discovery import SUITE_ENDING
-from ..text import counted, printable, shown
+from ..text import plural, printable, shown
 from .shared import NoAddress, server_options, table
 from .suites import suite_files
 
@@ -119,14 +119,14 @@ def _of_suite(suite: Suite) -> _ToolList:
 
 def _lines(title: str, found: _ToolList, everything: bool) -> Iterator[str]:
     yield printable(
-        f"{title}: {counted(len(found.tools), 'tool')}, {found.total:,} tokens{found.note} "
+        f"{title}: {plural(len(found.tools), 'tool')}, {found.total:,} tokens{found.note} "
         f"(estimate, {counter().how})"
     )
     first = found.tools if everything else found.tools[:_MOST_TOOLS]
     if rows := list(_rows(first, found.total)):
         yield from (f"  {line}" for line in table(rows, ("tool",)))
     if len(found.tools) > len(first):
-        yield f"  and {counted(len(found.tools) - len(first), 'more tool')}; --all shows them"
+        yield f"  and {plural(len(found.tools) - len(first), 'more tool')}; --all shows them"
     largest = largest_descriptions(found.tools, len(found.tools) if everything else _MOST_DESCRIPTIONS)
     if largest:
         yield "  largest descriptions:"

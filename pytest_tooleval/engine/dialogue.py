@@ -19,13 +19,13 @@ _Words = tuple[Message, ...] | None
 class Dialogue:
     """What the test's thread and the trial's event loop say to each other.
 
-    `turn` is done when it is the test's turn, or when the conversation is over (`is_over`), as after an
-    error. `replies` are those so far, and `opening` what a simulated user said first. `world` is the
-    world of the conversation, if it has one.
+    `test_may_speak` is done when it is the test's turn, or when the conversation is over (`is_over`),
+    as after an error. `replies` are those so far, and `opening` what a simulated user said first.
+    `world` is the world of the conversation, if it has one.
     """
 
     def __init__(self) -> None:
-        self.turn: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self.test_may_speak: concurrent.futures.Future[None] = concurrent.futures.Future()
         self.opening: tuple[Message, ...] = ()
         self.replies: Sequence[Reply] = ()
         self.world: WorldTools | None = None
@@ -42,22 +42,22 @@ class Dialogue:
             return
         loop, words = self._waiting
         self._waiting = None
-        self.turn = concurrent.futures.Future()
+        self.test_may_speak = concurrent.futures.Future()
         loop.call_soon_threadsafe(_answer, words, messages)
 
-    async def hear(self, replies: Sequence[Reply]) -> _Words:
+    async def next_words(self, replies: Sequence[Reply]) -> _Words:
         """The test's next words."""
         loop = asyncio.get_running_loop()
         words: asyncio.Future[_Words] = loop.create_future()
         self.replies, self._waiting = (*replies,), (loop, words)
-        self.turn.set_result(None)
+        self.test_may_speak.set_result(None)
         return await words
 
     def close(self, _: object = None) -> None:
         """Called when the conversation is over."""
         self.is_over, self._waiting = True, None
-        if not self.turn.done():
-            self.turn.set_result(None)
+        if not self.test_may_speak.done():
+            self.test_may_speak.set_result(None)
 
 
 def _answer(words: asyncio.Future[_Words], messages: _Words) -> None:
@@ -75,7 +75,7 @@ class _Test(UserInConversation):
     async def next(self, replies: Sequence[Reply]) -> _Words:
         words = await self._user.next(replies)
         if words is None:
-            return await self._dialogue.hear(replies)
+            return await self._dialogue.next_words(replies)
         if not replies:
             self._dialogue.opening = words
         self.ended, self.played = self._user.ended, self._user.played

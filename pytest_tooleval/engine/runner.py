@@ -72,7 +72,7 @@ class Runner:
     def submit(self, *trials: TrialRequest) -> concurrent.futures.Future[list[TrialAnswer]]:
         """Start trials of a case. The future can be cancelled."""
         self._load_for(trials[0])
-        return self.start(_answers(partial(self._hold, trial) for trial in trials))
+        return self.start(_answers(partial(self._run_one, trial) for trial in trials))
 
     def _load_for(self, trial: TrialRequest) -> None:
         """Import the clients of the trial's models, unless all their answers may be recorded."""
@@ -95,7 +95,7 @@ class Runner:
             raise RuntimeError("the runner is closed")
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    async def _hold(self, trial: TrialRequest) -> Transcript:
+    async def _run_one(self, trial: TrialRequest) -> Transcript:
         job, live = trial.job, trial.live_tools()
         context = Context(
             trial.priority,
@@ -110,7 +110,7 @@ class Runner:
     def converse(self, trial: TrialRequest) -> concurrent.futures.Future[Transcript]:
         """Start a trial whose user is a dialogue. The future can be cancelled."""
         self._load_for(trial)
-        future = self.start(self._hold(trial))
+        future = self.start(self._run_one(trial))
         if trial.dialogue is not None:
             future.add_done_callback(trial.dialogue.close)
         return future

@@ -8,7 +8,7 @@ from itertools import chain
 from ..errors import ModelError
 from ..record.transcript import Message, PlayedUser, Reply, sum_if_known
 from ..suite.case import ResolvedCase, User
-from ..text import counted, printable, shorten
+from ..text import plural, printable, shorten
 from .asking.context import sampling_for
 from .exchange.chat import ChatRequest
 from .exchange.reply import Models, ask_other
@@ -141,7 +141,7 @@ class SimulatedUser(UserInConversation):
                 raise ModelError("ended the conversation before it had begun", kind="user")
             return words, stop + after
         if len(self._replies) >= self._user.max_turns:
-            turns = counted(self._user.max_turns, "turn")
+            turns = plural(self._user.max_turns, "turn")
             last = printable(shorten(" ".join(text.split()), 200))
             raise ModelError(
                 f"did not reach its goal in {turns} (user.max_turns): it never said "

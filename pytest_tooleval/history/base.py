@@ -20,7 +20,7 @@ from ..checkout.git import (
 )
 from ..errors import NoBaseline, ToolevalError
 from ..record.results import CaseResult, CaseRow
-from ..text import counted, printable
+from ..text import plural, printable
 from ..verdicts.case import pool
 from ..verdicts.sides import Side, suites_in
 from .documents import Texts, cases_of, read_document, read_head
@@ -61,16 +61,16 @@ def find_base(
         if whole:
             texts = [read_document(place, head, Texts) for head in whole]
             side = _side(root, texts, commit, distance)
-            if not holding or side.answers(holding):
+            if not holding or side.has_answer_in(holding):
                 return side
             nearest, read = nearest or side, read + 1
         if read == _READ:
             break
     if nearest is not None:
         return nearest
-    no = f"; {counted(others, 'run')} there, partial, without an answer or from a fork" if others else ""
+    no = f"; {plural(others, 'run')} there, partial, without an answer or from a fork" if others else ""
     raise NoBaseline(
-        f"{place.name}: no whole run of {commits[0][:10]} or of {counted(len(commits) - 1, 'commit')} "
+        f"{place.name}: no whole run of {commits[0][:10]} or of {plural(len(commits) - 1, 'commit')} "
         f"before it{no}; run all suites on the base branch with this history{_if_shallow(root)}"
     )
 
@@ -83,8 +83,8 @@ def _side(root: Path, texts: Sequence[Texts], commit: str, distance: int) -> Sid
     newest = texts[0].run
     alike = [each for each in texts if each.run.scoring_version == newest.scoring_version]
     runs = [each.run.id for each in alike]
-    before = f"{counted(distance, 'commit')} before the base, " if distance else ""
-    name = f"{commit[:10]} ({before}{counted(len(runs), 'run')}, {_age(newest.started)})"
+    before = f"{plural(distance, 'commit')} before the base, " if distance else ""
+    name = f"{commit[:10]} ({before}{plural(len(runs), 'run')}, {_age(newest.started)})"
 
     def whole() -> Sequence[CaseResult]:
         return pool([cases_of(each, CaseResult) for each in alike])
@@ -95,9 +95,7 @@ def _side(root: Path, texts: Sequence[Texts], commit: str, distance: int) -> Sid
 
 def _age(started: str) -> str:
     hours = (datetime.now(timezone.utc) - datetime.fromisoformat(started)).total_seconds() / 3600
-    return (
-        f"{counted(int(hours), 'hour')} old" if hours < 48 else f"{counted(int(hours / 24), 'day')} old"
-    )
+    return f"{plural(int(hours), 'hour')} old" if hours < 48 else f"{plural(int(hours / 24), 'day')} old"
 
 
 def base_commits(root: Path, branch: str | None) -> list[str]:

@@ -25,7 +25,7 @@ from ..text import printable
 from ..verdicts.run_summary import ending, run_summary, sums_of
 from ..verdicts.summary import SCORED, summarise
 
-VERSION: Literal[4] = 4
+VERSION: Literal[5] = 5
 _ALL = ("", "", "")
 Trust = Literal["whole", "partial", "fork"]
 
@@ -34,7 +34,7 @@ class Sums(Struct, frozen=True):
     """Sums for a suite, or for all without `file` and `suite`, on a model, or on all if it is empty.
 
     `total` is None if all cases are under a variant. `suite_cases` are all cases of the suite, selected
-    or not; `content` is its file's hash.
+    or not; `digest` is its file's.
     """
 
     file: str
@@ -42,9 +42,9 @@ class Sums(Struct, frozen=True):
     model: str
     total: Summary | None
     passes: int
-    scored: int
+    answered: int
     suite_cases: int
-    content: str
+    digest: str
 
 
 class ShortCase(Struct, frozen=True, array_like=True, gc=False):
@@ -59,8 +59,8 @@ class ShortCase(Struct, frozen=True, array_like=True, gc=False):
     outcome: Outcome
     overall: float | None
     passes: int
-    scored: int
-    content: str
+    answered: int
+    digest: str
     member: int = 0
     start: int = 0
     size: int = 0
@@ -74,7 +74,7 @@ class ShortCase(Struct, frozen=True, array_like=True, gc=False):
 class Head(Struct, frozen=True, kw_only=True):
     """`bytes` and `sha256` verify the document, `members` are the start and size of its gzip members."""
 
-    version: Literal[4] = VERSION
+    version: Literal[5] = VERSION
     trust: Trust
     summary: RunSummary
     bytes: int
@@ -164,7 +164,7 @@ def unpack_head(data: bytes, id: str, where: str) -> KeptRun:
 def short_case(row: CaseRow, member: int = 0, start: int = 0, size: int = 0) -> ShortCase:
     overall = row.scores.get("overall") if row.outcome in SCORED else None
     known = (row.nodeid, row.file, row.suite, row.case, row.variant, row.model, row.outcome)
-    return ShortCase(*known, overall, row.passes, row.scored, row.content, member, start, size)
+    return ShortCase(*known, overall, row.passes, row.answered, row.case_digest, member, start, size)
 
 
 def parts_of(rows: Iterable[CaseRow]) -> tuple[Sums, ...]:
@@ -187,9 +187,9 @@ def _sums(rows: Sequence[CaseRow]) -> dict[str, Any]:
     return {
         "total": summarise(rows) if rows else None,
         "passes": sum(row.passes for row in rows),
-        "scored": sum(row.scored for row in rows),
+        "answered": sum(row.answered for row in rows),
         "suite_cases": max((row.suite_cases for row in rows), default=0),
-        "content": max((row.suite_content for row in rows), default=""),
+        "digest": max((row.suite_digest for row in rows), default=""),
     }
 
 

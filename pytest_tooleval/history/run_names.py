@@ -8,7 +8,7 @@ from itertools import islice
 
 from ..errors import NoBaseline, ToolevalError
 from ..record.run import RunSummary
-from ..text import counted, first_few, local_time, near, printable
+from ..text import first_few, local_time, near, plural, printable
 from ..verdicts.sides import RUN_WORD
 from .heads import Head, KeptRun
 from .runs import Listing, Runs
@@ -45,7 +45,7 @@ def find_run(runs: Runs, name: str, holding: Collection[tuple[str, str]], root: 
         return found[0]
     if found:
         listed = _listed(runs, listing, found)
-        raise ToolevalError(f"{counted(len(found), 'run')} begin with {name}: {listed}")
+        raise ToolevalError(f"{plural(len(found), 'run')} begin with {name}: {listed}")
     meant = near(name, ["latest", "good", *(f"@{tag}" for tag in listing.tags)])
     raise ToolevalError(
         f'{place}: run "{printable(name)}" not found{printable(meant)}; expected latest, latest~N, '
@@ -102,7 +102,7 @@ def _find_newest(
         text = f"no complete run without errors or failures{where} yet{known}"
         raise NoBaseline(f"{place}: {text}; the next whole run that passes is the first good one")
     kind = "without errors or failures" if is_good else "finished"
-    what = f"{counted(len(found), 'run')}{where} {kind}, too few for {printable(name[0])}"
+    what = f"{plural(len(found), 'run')}{where} {kind}, too few for {printable(name[0])}"
     raise ToolevalError(f"{place}: {what}{known}")
 
 

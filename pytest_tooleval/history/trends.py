@@ -22,17 +22,17 @@ from .lists import IsThere, check_one_file
 # In reports, which every run may write: how many runs a suite has, and how many are read at most.
 _REPORTED_RUNS, _LOOKED_AT = 30, 300
 _OF_RUN = ("id", "started", "status", "exitstatus", "ending", "scoring_version", "git")
-_OF_BOTH = ("model", "passes", "scored", "content")
+_OF_BOTH = ("model", "passes", "answered", "digest")
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
     """One run of a case or a suite on one model.
 
     `pass_rate` is the weighted share of a suite's cases that passed, or of a case's trials; `passes`
-    counts passed trials, of `scored` with an answer; `overall` is the weighted mean. Both are None
+    counts passed trials, of `answered` with an answer; `overall` is the weighted mean. Both are None
     without a number. `outcome` is that of a case, None for a suite. `is_part`: some of the suite's
     `suite_cases` were not selected, or have no answer, so the point is not comparable with others.
-    `content` is the hash of the case or of the suite's file, and shows a change of the question;
+    `digest` is the hash of the case or of the suite's file, and shows a change of the question;
     `scoring_version` shows one of the scoring rules, by which no point is scored again.
     """
 
@@ -48,12 +48,12 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     cases: int
     passed: int
     passes: int
-    scored: int
+    answered: int
     suite_cases: int
     is_part: bool
     pass_rate: float | None
     overall: float | None
-    content: str
+    digest: str
 
 
 class Trend(Struct, frozen=True):
@@ -223,7 +223,7 @@ def _of_case(head: Head, case: ShortCase) -> dict[str, Any]:
         "passed": int(case.outcome == "passed"),
         "suite_cases": next(suites).suite_cases,
         "is_part": False,
-        "pass_rate": case.passes / case.scored if case.scored else None,
+        "pass_rate": case.passes / case.answered if case.answered else None,
         "overall": case.overall,
     }
 

@@ -11,7 +11,7 @@ from ..keys import texts_in
 from ..record.conversation import unread_text
 from ..secrets import redacted
 from ..suite.update import update_suite
-from ..text import counted
+from ..text import plural
 from .answers import AnsweredCases, disagreeing, new_suite
 from .chats import RecordedAnswer
 from .items import ToolList
@@ -76,7 +76,7 @@ def apply(
     else:
         made = _with_answers(found, name, existing, tick)
     counts = [*made.counts, *([f"{len(made.left_out)} left out"] if made.left_out else [])]
-    texts = counted(found.secrets, "text")
+    texts = plural(found.secrets, "text")
     keys = [f"{texts} contained a key, now a stand-in such as sk-xxxxxxxx"] if found.secrets else []
     return made._replace(counts=counts, remarks=[*keys, *found.remarks, *made.remarks])
 
@@ -86,8 +86,8 @@ def _with_tools(
 ) -> Applied:
     new = {"name": name, **given.settings, "tools": [], "test_cases": []}
     suite, changes = update_suite(existing or new, given.tools)
-    counts = [counted(len(given.tools), "tool")]
-    counts += [f"{counted(changes.drafted, 'draft')} to edit"] if changes.drafted else []
+    counts = [plural(len(given.tools), "tool")]
+    counts += [f"{plural(changes.drafted, 'draft')} to edit"] if changes.drafted else []
     remarks = changes.lines() if existing else []
     return Applied(suite, counts, remarks, found.left_out, bool(changes.broken))
 
@@ -100,7 +100,7 @@ def _with_cases(made: Mapping[str, Any], existing: Mapping[str, Any] | None) -> 
     kept = [case for case in made["test_cases"] if case.get("id") in known or case in cases]
     added = [case for case in made["test_cases"] if case not in kept]
     other = [case["id"] for case in kept if "id" in case and case != known[case["id"]]]
-    counts = [f"{counted(len(added), 'case')} added", *([f"{len(kept)} kept"] if kept else [])]
+    counts = [f"{plural(len(added), 'case')} added", *([f"{len(kept)} kept"] if kept else [])]
     remarks = [f"of those kept, {len(other)} differ from the file: {_listed(other)}"] if other else []
     return Applied({**suite, "test_cases": [*suite["test_cases"], *added]}, counts, remarks)
 
@@ -114,7 +114,7 @@ def _with_answers(
     cases = AnsweredCases(suite, is_new=existing is None)
     made_tools: Sequence[Any] = ()
     for number, each in enumerate(usable):
-        tick(f"{number} of {counted(len(usable), 'case')} added")
+        tick(f"{number} of {plural(len(usable), 'case')} added")
         try:
             cases.add(each)
             made_tools = each.made_tools or made_tools
@@ -123,12 +123,12 @@ def _with_answers(
     left_out.sort(key=lambda problem: problem.line)
     if not cases.added and not cases.known:
         raise SuiteError(each_reason_once(left_out))
-    counts = [f"{counted(len(cases.added), 'case')} added"]
+    counts = [f"{plural(len(cases.added), 'case')} added"]
     counts += [f"{cases.folded} identical ones merged"] if cases.folded else []
     counts += [f"{cases.known} skipped: prompt already in suite"] if cases.known else []
     unread = unread_text(kind for each in usable for kind in each.unread)
     remarks = [f"{unread}; the cases do not expect them"] if unread else []
-    remarks += [_UNRECORDED.format(counted(len(made_tools), "tool"))] if made_tools else []
+    remarks += [_UNRECORDED.format(plural(len(made_tools), "tool"))] if made_tools else []
     made = cases.finished()
     same = [_listed(ids) for ids in disagreeing(made["test_cases"][len(cases.existing) :])]
     remarks += [_DISAGREE.format(_listed(same, "; "))] if same else []

@@ -13,7 +13,7 @@ from ..errors import ConfigError, Problem, SuiteError, each_reason_once
 from ..record.conversation import Conversation
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..secrets import redacted
-from ..text import canonical, counted
+from ..text import canonical, plural
 from .apply import ImportResult, Tick, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .format import EachFile, EachRecord
@@ -51,7 +51,7 @@ def found_in(
     def clean(values: list[Any]) -> list[Any]:
         nonlocal secrets, count
         count += len(values)
-        tick(f"{counted(count, 'record')} read")
+        tick(f"{plural(count, 'record')} read")
         found: list[Any] = redacted(values)
         secrets += count_changed(values, found)
         return found
@@ -174,7 +174,7 @@ def _answers(
         tools = tools_seen(call for each in without for call in _calls_in(each)) or None
     answers: list[RecordedAnswer | Problem] = []
     for number, each in enumerate(held):
-        tick(f"{number} of {counted(len(held), 'answer')} read")
+        tick(f"{number} of {plural(len(held), 'answer')} read")
         offered = each._replace(tools=tools if each.tools is None else each.tools)
         if isinstance(offered, Conversation):
             found = [*answers_in(offered)]

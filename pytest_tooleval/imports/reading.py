@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ConfigError, Problem, SuiteError, each_reason_once
 from ..suite.discovery import SUITE_ENDING
-from ..text import counted, near
+from ..text import near, plural
 from .foreign import SKILL_FILE, foreign_file, foreign_record, what_is
 from .format import Clean, Format, Source
 from .formats import all_formats
@@ -54,10 +54,10 @@ class Batch(NamedTuple):
     def line(self) -> str:
         """`log.jsonl: 214 records as Anthropic messages`."""
         first, *more = (str(path) for path, _ in self.files)
-        files = f"{first} and {counted(len(more), 'more file')}" if more else first
+        files = f"{first} and {plural(len(more), 'more file')}" if more else first
         places = ", ".join(dict.fromkeys(place for _, place in self.files if place))
         where = f", the messages at {places}" if places else ""
-        size = counted(self.size, "record")
+        size = plural(self.size, "record")
         size = f"the first {size}" if self.is_cut else size
         return f"{files}: {size} as {self.format.title}{where}"
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ..errors import CannotCompare, error_text
 from ..record.calls import is_number
-from ..text import composed, counted, folded, json_text
+from ..text import composed, folded, json_text, plural
 from .matcher import MATCHERS, Mismatch, is_optional, matcher_key, operand_problem
 from .modes import Mode, Number
 
@@ -172,7 +172,7 @@ def _list_mismatch(expected: list[Any], actual: Sequence[Any], mode: Mode) -> Mi
 
 
 def other_length(expected: Sequence[Any], actual: Sequence[Any]) -> Mismatch:
-    return lambda: f"has {counted(len(actual), 'member')}, not {len(expected)}"
+    return lambda: f"has {plural(len(actual), 'member')}, not {len(expected)}"
 
 
 def _why_other_member(

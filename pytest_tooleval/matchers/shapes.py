@@ -10,7 +10,7 @@ from ..findings import Findings, Loc
 from ..jsonschemas.values import stand_in
 from ..jsonschemas.well_formed import TYPES, is_type, json_schema_findings
 from ..record.calls import is_number
-from ..text import composed, counted, json_text, printable, shorten
+from ..text import composed, json_text, plural, printable, shorten
 from .compare import mismatch, shown, type_of
 from .examples import inside, right_value
 from .matcher import MATCHERS, Matcher, Mismatch, matcher, matcher_key
@@ -45,7 +45,7 @@ class Len(Matcher):
         found = mismatch(operand, length, mode)
         if found is None:
             return None
-        has = f"has {counted(length, _UNITS[type_of(actual)])}"
+        has = f"has {plural(length, _UNITS[type_of(actual)])}"
         key = matcher_key(operand)
         if key is None:
             return lambda: f"{has}, not {operand}"

@@ -234,7 +234,8 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     run.take_cases(read_from_worker(process, number))
     # Other hosts have their own keys.
     is_here = node.gateway.spec.popen
-    if is_here and len(ids) == sum(not each.if_crashed.is_python for each in run.collected.values()):
+    cases = run.selected_cases.values()
+    if is_here and len(ids) == sum(not each.if_crashed.is_python for each in cases):
         problem = missing_keys(settings_of(node.config))
         if problem:
             raise pytest.UsageError(problem)
@@ -244,7 +245,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
 def pytest_testnodedown(node: Any) -> None:
     part = getattr(node, "workeroutput", {}).get("tooleval")
     if part is not None:
-        eval_session(node.config).run.take_over(part)
+        eval_session(node.config).run.add_worker_part(part)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -30,7 +30,7 @@ from .items import CaseItem, is_skipped
 from .preconditions import missing_model, path_of_cases
 from .processes import USAGE_ERROR, evaluates, may_ask, queued, will_run
 from .redaction import clean_sections
-from .suites import SuiteWarnings, collected
+from .suites import SuiteWarnings, named_suites
 
 if TYPE_CHECKING:
     from .python_tests import PythonTests
@@ -65,9 +65,9 @@ class CaseSession(Observer):
         return tests
 
     @cached_property
-    def collected(self) -> list[Suite]:
+    def named_suites(self) -> list[Suite]:
         """The suites that the command line names; variants borrow their tools."""
-        return collected(self.config)
+        return named_suites(self.config)
 
     # Wraps --lf and all other plugins that select items.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -81,9 +81,9 @@ class CaseSession(Observer):
                 task.transcripts = self.transcripts.of_file(file, task.transcripts or ())
         # Other tests may evaluate cases from suites that are not collected.
         if 0 < len(cases) == len(items):
-            self._refuse(items, unknown_scope(settings, (item.task.place for item in cases)))
+            self._refuse(items, unknown_scope(settings, (item.task.placed for item in cases)))
         path = path_of_cases(config, items)
-        labels = Counter(item.model for item in cases if item.model and not item.case.arm.variant)
+        labels = Counter(item.model for item in cases if item.model and not item.case.variant.label)
         self._note(case_counts=dict(labels))
         result = yield
         if will_run(session) and _cases(items):
@@ -100,11 +100,11 @@ class CaseSession(Observer):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         cases = _cases(session.items)
-        self._note(selected=sum(not item.case.arm.variant for item in cases))
+        self._note(selected=sum(not item.case.variant.label for item in cases))
         process = self.run.process
         if process.is_worker:
-            rows = [item.collected for item in cases]
-            rows += [self.python.collected(item) for item in session.items if may_ask(item)]
+            rows = [item.selected_case for item in cases]
+            rows += [self.python.selected_case(item) for item in session.items if may_ask(item)]
             write_for_controller(process, process.number, rows)
 
     def _note(self, **found: object) -> None:
@@ -116,7 +116,7 @@ class CaseSession(Observer):
         if given is not None:
             unclaimed = (*given.unread(), *given.left())
             self._note(unclaimed=unclaimed, misnamed=tuple(given.misnamed()))
-        chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.arm.variant}
+        chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.variant.label}
         if chosen:
             unapplied = (name for name, found in self.applied.items() if not found & chosen)
             self._note(unapplied=tuple(unapplied))
@@ -133,7 +133,7 @@ class CaseSession(Observer):
             number=shard.number,
             of=shard.of,
             cases=len(cases),
-            split=content_of_bytes(to_json(rows)),
+            split_digest=content_of_bytes(to_json(rows)),
             judging=dict(self.run.settings.left_to_merge),
             misnamed=self.run.found.misnamed,
         )
@@ -158,7 +158,7 @@ class CaseSession(Observer):
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not run.process.is_worker and will_run(session):
-                run.foresee(item.collected for item in cases)
+                run.foresee(item.selected_case for item in cases)
                 if not run.settings.estimate:
                     self._require_keys(session.items)
                     self._send(session.items)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .case_session import CaseSession
 
 
-class Cases:
+class ItemFactory:
     """Makes the items of one file."""
 
     def __init__(self, file: pytest.File, session: CaseSession) -> None:
@@ -103,7 +103,9 @@ class Cases:
         controls = {variant.against for variant in variants}
         for variant in variants:
             try:
-                varied = variant.of(case, origin.suite, self._file.path, root, lambda: session.collected)
+                varied = variant.of(
+                    case, origin.suite, self._file.path, root, lambda: session.named_suites
+                )
             except ConfigError as error:
                 given = ":".join(filter(None, (variant.name, variant.argument)))
                 raise pytest.UsageError(f"--tooleval-variant={given}: {error}") from None
@@ -122,7 +124,7 @@ class Cases:
         transcripts: Sequence[Conversation] | None = None,
     ) -> CaseItem:
         config, case, model = self._file.config, job.case, job.model.label
-        id = CaseId(self._file.nodeid, case.id, model, case.arm.variant)
+        id = CaseId(self._file.nodeid, case.id, model, case.variant.label)
         # The explicit nodeid matters: pytest 9 builds one from a name with brackets that --lf
         # does not find again.
         task = Task(id.nodeid, job, origin, unchanged, transcripts)

@@ -50,14 +50,14 @@ class SuiteFile(pytest.File):
 
     def collect(self) -> list[pytest.Item]:
         from ..errors import ConfigError
-        from .cases import Cases, not_asked
+        from .cases import ItemFactory, not_asked
         from .settings import config_tables
 
         try:
             config_tables(self.config)  # even without a model: a bad table must not look like none
         except ConfigError as error:
             raise pytest.UsageError(str(error)) from None
-        items = list(Cases(self, self._cases()).items())
+        items = list(ItemFactory(self, self._cases()).items())
         problem = not_asked(self.config, self.path, [item.nodeid for item in items])
         if problem:
             raise pytest.UsageError(problem)

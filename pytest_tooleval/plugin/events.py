@@ -96,7 +96,7 @@ class EventStream(Observer):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        cases = self._run.collected.values()
+        cases = self._run.selected_cases.values()
         self._asking = {each.if_crashed.nodeid for each in cases if each.if_crashed.is_python}
         self._collected(ids)
 

@@ -20,7 +20,7 @@ from ..run.collected import SelectedCase
 from ..run.task import Task
 from ..suite.case import ResolvedCase
 from ..text import printable
-from .verdicts import excused
+from .verdicts import leave_to_gate
 
 _CRASHED = (
     "the worker process died while it ran this case and requested others ahead; any of "
@@ -49,7 +49,7 @@ class CaseItem(pytest.Item):
         self._queue = queue
         self._outputs = queue.run.settings.outputs
         self._result: CaseResult | None = None
-        self._interrupted = False
+        self._waiting = False
 
     @property
     def obj(self) -> Callable[[], None]:
@@ -74,9 +74,9 @@ class CaseItem(pytest.Item):
         ]
         if self.config.getoption("setuponly", False) or not self.model:
             return
-        self._interrupted = True
+        self._waiting = True
         answers = self._queue.take(self.task)
-        self._interrupted = False
+        self._waiting = False
         # Explanations are built only where they are read: in failures and in the document.
         self._result = result = self.task.result(answers, explain=self._outputs.explains)
         if self._outputs.properties:
@@ -96,14 +96,14 @@ class CaseItem(pytest.Item):
         return self.task.job.model.label
 
     @property
-    def collected(self) -> SelectedCase:
+    def selected_case(self) -> SelectedCase:
         """What the controller of xdist knows of the case."""
         dies = structs.replace(
-            self.task.place.blank,
+            self.task.placed.blank,
             nodeid=self.nodeid,
             outcome="error",
             reason=_CRASHED,
-            tolerated=bool(self.case.arm.variant),
+            tolerated=bool(self.case.variant.label),
         )
         return SelectedCase(dies, 0 if is_skipped(self) else self.case.trials)
 
@@ -160,7 +160,7 @@ class CaseItem(pytest.Item):
             vars(report).pop("wasxfail", None)
         result = self._result_of(report)
         unanswered = report.when == "setup" and report.failed and result is self._result
-        if result is not None and call.excinfo is not None and (unanswered or self._interrupted):
+        if result is not None and call.excinfo is not None and (unanswered or self._waiting):
             # pytest renders setup errors as tracebacks and does not call `repr_failure`. Without an
             # answer, the error is the model's; otherwise the suite's, as in its world or scorer.
             of_model = any(each.error and each.error.kind != "world" for each in result.trials)
@@ -169,7 +169,7 @@ class CaseItem(pytest.Item):
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
         if result is not None:
             if own or unanswered:
-                result = excused(report, result, self._queue.run.settings)
+                result = leave_to_gate(report, result, self._queue.run.settings)
             # As text: xdist sends it unchanged, and it takes far less memory than the decoded result.
             report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
         # JUnit reads the properties from the later reports; a rerun has new ones.
@@ -184,7 +184,7 @@ class CaseItem(pytest.Item):
             if result is not None and result.outcome == "error" and not report.skipped:
                 return result
             outcome: Outcome = "skipped" if report.skipped else "error"
-            return structs.replace(self.task.place.blank, outcome=outcome, reason=reason_in(report))
+            return structs.replace(self.task.placed.blank, outcome=outcome, reason=reason_in(report))
         if result is None:
             return None
         if report.skipped and hasattr(report, "wasxfail"):

@@ -35,7 +35,7 @@ def process_of(config: pytest.Config) -> Process:
         if worker is not None and "tooleval" in worker:  # not if the controller lacks this plugin
             summary = worker["tooleval"]
             process.started = datetime.fromisoformat(summary["started"])
-            process.answers, process.ledger = Path(summary["answers"]), Path(summary["ledger"])
+            process.answers_folder, process.ledger = Path(summary["answers"]), Path(summary["ledger"])
             process.has_paths = summary["paths"]  # xdist gives it some even if the user gave none
         config.stash[_PROCESS] = process
     return config.stash[_PROCESS]
@@ -44,16 +44,16 @@ def process_of(config: pytest.Config) -> Process:
 def tell_worker(node: Any, *, resume: bool) -> None:
     """Tell a worker what only the controller knows."""
     config, process = node.config, process_of(node.config)
-    if process.ledger is None or process.answers is None:
+    if process.ledger is None or process.answers_folder is None:
         from ..engine.cassettes.folders import answers_folder
 
-        process.answers = answers_folder(config.rootpath, resume=resume)
+        process.answers_folder = answers_folder(config.rootpath, resume=resume)
         folder = Path(tempfile.mkdtemp(prefix="tooleval-"))
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
         process.ledger = folder / "spent"
     node.workerinput["tooleval"] = {
         "started": process.started.isoformat(),
-        "answers": str(process.answers),
+        "answers": str(process.answers_folder),
         "ledger": str(process.ledger),
         "paths": process.has_paths,
     }

@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 from ..engine.models.spec import CallableModel, ModelSpec
 from ..errors import ConfigError, ToolevalError
 from ..python.case import PythonCase, clean_reason
-from ..python.question import Prompt, PythonSetting, Question, Words
+from ..python.question import Prompt, PythonSetting, Question, QuestionOptions
 from ..python.run import AgentRun, WaitFor
 from ..python.test import Sources, Test
 from ..record.encoding import to_json
@@ -27,14 +27,14 @@ from ..run.case_queue import CaseQueue
 from ..run.collected import SelectedCase, write_for_controller
 from ..scoring.registry import ScorerRegistry
 from ..suite.resolved import planned_trials
-from ..text import counted, near
+from ..text import near, plural
 from .items import CaseFailure, reason_in
 from .preconditions import no_model
 from .processes import may_ask
 from .python_reports import clean_report, show, told
 from .python_trials import repeated
 from .settings import config_tables
-from .verdicts import excused
+from .verdicts import leave_to_gate
 
 MODEL_FIXTURE = "tooleval_model"
 # Where the cases of a run without requests come from, as `tooleval mutate` starts it.
@@ -78,7 +78,7 @@ class Tooleval:
     def __init__(self, case: PythonCase) -> None:
         self._case = case
 
-    def __call__(self, prompt: Prompt, **words: Unpack[Words]) -> AgentRun:
+    def __call__(self, prompt: Prompt, **words: Unpack[QuestionOptions]) -> AgentRun:
         """Ask, and return what the agent did. The guide to tests in Python lists the keywords.
 
         `agent` is an agent of a library or a function; without it, the run's model is asked. `world`
@@ -87,7 +87,7 @@ class Tooleval:
         __tracebackhide__ = True
         return self._case.ask(prompt, words)
 
-    async def arun(self, prompt: Prompt, **words: Unpack[Words]) -> AgentRun:
+    async def arun(self, prompt: Prompt, **words: Unpack[QuestionOptions]) -> AgentRun:
         """Like a call, for async tests. With `loop="test"`, the agent runs on the test's event loop."""
         __tracebackhide__ = True
         return await self._case.arun(prompt, words)
@@ -158,7 +158,7 @@ class PythonTests:
 
     def _asks(self, question: Question) -> None:
         """Note what is known of a test once it asks."""
-        write_for_controller(self._run.process, "asked", [_if_it_dies(question.place.blank)])
+        write_for_controller(self._run.process, "asked", [_if_it_dies(question.placed.blank)])
         spec, agents = question.job.model, self._run.found.agents
         if isinstance(spec, CallableModel) and spec.function is not None and spec.label not in agents:
             agents = {**agents, spec.label: f"callable:{spec.callable}"}
@@ -173,7 +173,7 @@ class PythonTests:
             return None
         return self._run.asker.problem_of(next(spec for spec in asking.models if spec.label == label))
 
-    def collected(self, item: pytest.Item) -> SelectedCase:
+    def selected_case(self, item: pytest.Item) -> SelectedCase:
         """What the controller of xdist knows of a test, until it asks."""
         test = self._test(item)
         row = CaseResult(
@@ -244,7 +244,7 @@ class PythonTests:
                 self._cases[_file_of(own[0])] = len(own) + len(left)
         may = sum(map(may_ask, items))
         if may and self._run.settings.asking.variants:
-            tests = counted(may, "Python test")
+            tests = plural(may, "Python test")
             self._run.observers.warned(f"variants change cases of suites; {tests} will run unchanged")
         self._run.found = structs.replace(self._run.found, may_ask=may)
         return result
@@ -281,7 +281,7 @@ class PythonTests:
         shared = [n for n in made if n in named and n not in _OURS and _is_own(made[n], root)]
         if shared:
             raise ConfigError(
-                f"{counted(case.trials, 'trial')} would share the fixture {shared[0]}, which is made "
+                f"{plural(case.trials, 'trial')} would share the fixture {shared[0]}, which is made "
                 "once; make it in the body or with world=, or say "
                 "@pytest.mark.tooleval(shared_fixtures=True)"
             )
@@ -363,7 +363,7 @@ class PythonTests:
             if call.excinfo is not None and isinstance(raised, CaseFailure):
                 report.longrepr = told(call.excinfo, result.reason)
             show(report, result)
-            result = excused(report, result, settings)
+            result = leave_to_gate(report, result, settings)
         if settings.outputs.properties:
             report.user_properties += properties(result)
         report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]

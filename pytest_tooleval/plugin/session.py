@@ -134,10 +134,10 @@ class EvalSession(Observer):
         run = self.run
         if not run.process.is_worker and not run.settings.estimate and evaluates(self._config):
             verdict = run.judge()
-            for finding in verdict.findings:
+            for finding in verdict.problems:
                 report_finding(session, finding)
             if run.settings.shard or any(gate.failed for gate in verdict.gates):
-                remember(session, [kept.row.nodeid for kept in run.results.excused])
+                remember(session, [kept.row.nodeid for kept in run.results.counted])
             run.observers.judged()
         run.is_complete = True
 

@@ -182,7 +182,7 @@ def load(path: Path, run: EvalRun, registry: ScorerRegistry) -> LoadedSuite:
     return LoadedSuite(suite, registry.scorers, cassette, server.live if server else None)
 
 
-def collected(config: pytest.Config) -> list[Suite]:
+def named_suites(config: pytest.Config) -> list[Suite]:
     """The suites that the command line names. Those that cannot be read are left out."""
     found: dict[Path, Suite] = {}
     for argument in config.args:

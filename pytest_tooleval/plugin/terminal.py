@@ -20,7 +20,7 @@ from ..reports.text import EXPECTED, GATE_FILE, GOT, render_case
 from ..run.eval_run import EvalRun
 from ..run.observers import Observer, Wait
 from ..run.results import RunResults
-from ..text import counted, printable
+from ..text import plural, printable
 from ..verdicts.run_summary import COUNTED, FAILED_GATE, NOT_JUDGED, TOLERATED, VARIED, excuse
 from .preconditions import no_model
 
@@ -89,7 +89,7 @@ class Terminal(Observer):
     def waited(self, wait: Wait) -> None:
         """Print a line after a long wait, so that a slow model does not look like a hang."""
         if time.monotonic() - self._last_sign >= _HEARTBEAT_S:
-            more = counted(wait.sent - wait.answered(), "more case")
+            more = plural(wait.sent - wait.answered(), "more case")
             self._say(f"waiting for an answer for {wait.seconds:.0f} s; {more} pending")
 
     def planned(self, lines: Sequence[str]) -> None:
@@ -129,13 +129,13 @@ class Terminal(Observer):
                 report.when = "call"  # where it happened; until now, it tells an error from a failure
         if not self._silent:
             title = f"FAILURES ({self._excused})"
-            _write_excused(terminalreporter, title, self._run.results.excused, reports)
+            _write_excused(terminalreporter, title, self._run.results.counted, reports)
         result = yield
         run, results, known = self._run, self._run.results, self._run.known
         spent = known.spent
         # The fixture also queries models: show the summary if that has cost something.
-        paid = spent and (run.planned or any(each.usd for each in spent.values()))
-        judged = bool(results.verdict.findings)
+        paid = spent and (run.selected_count or any(each.usd for each in spent.values()))
+        judged = bool(results.verdict.problems)
         has_summary = results.cases or paid or judged or _unnamed(terminalreporter, document)
         if has_summary and not self._silent:
             self._write_summary(terminalreporter, document)
@@ -144,7 +144,7 @@ class Terminal(Observer):
             _write_verdicts(terminalreporter, results, document)
         shard = known.shard
         if shard is not None:
-            what = f"{len(results.cases)} of {counted(shard.cases, 'case')}, not judged"
+            what = f"{len(results.cases)} of {plural(shard.cases, 'case')}, not judged"
             text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
             terminalreporter.write_line(text, yellow=True, bold=True)
         for problem in run.written.problems:
@@ -258,7 +258,7 @@ def _write_verdicts(
 ) -> None:
     whole = reporter.config.option.verbose > 0
     _write(reporter, verdict_lines(document, whole=whole, listed=_is_unlisted))
-    for problem in results.verdict.problems:
+    for problem in results.verdict.other_messages:
         reporter.write_line(f"FAILED: {printable(problem)}", red=True, bold=True)
 
 

@@ -17,7 +17,7 @@ from ..verdicts.run import RunProblem, is_judged_by_gate, is_outside_verdict
 from ..verdicts.run_summary import COUNTED, NOT_JUDGED, VARIED
 
 
-def excused(report: pytest.TestReport, result: CaseResult, settings: Settings) -> CaseResult:
+def leave_to_gate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> CaseResult:
     """Turn a failure or error into a skipped report if a gate, or `tooleval merge`, will judge it.
 
     So does a variant's failure that has no part in the verdict. pytest does the same with expected

@@ -15,7 +15,7 @@ from ..run.asker import Asker, RunningDialogue
 from ..run.scored import evaluate
 from ..secrets import scrub, secret_values
 from ..text import printable, shorten
-from .question import Prompt, PythonSetting, Question, Words, agent_of, question
+from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, question
 from .run import AgentRun, WaitFor, error_of
 
 _LONGEST = 300
@@ -45,14 +45,14 @@ class PythonCase:
 
     @property
     def trials(self) -> int:
-        return self._setting.most
+        return self._setting.trials
 
     @property
     def has_asked(self) -> bool:
         """Whether the running body has asked."""
         return self.number in self._runs or self.number in self._errors
 
-    def ask(self, prompt: Prompt, words: Words) -> AgentRun:
+    def ask(self, prompt: Prompt, words: QuestionOptions) -> AgentRun:
         """Ask, and wait for the agent's turn. Raises ConfigError, or ModelError without an answer."""
         __tracebackhide__ = True
         if words.get("loop") is not None:
@@ -64,9 +64,9 @@ class PythonCase:
             running = self._begin(found)
         except ToolevalError as error:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
-        return self._heard(self._wait(running.dialogue.turn))
+        return self._heard(self._wait(running.dialogue.test_may_speak))
 
-    async def arun(self, prompt: Prompt, words: Words) -> AgentRun:
+    async def arun(self, prompt: Prompt, words: QuestionOptions) -> AgentRun:
         """Like `ask`, for async tests."""
         __tracebackhide__ = True
         is_tests = words.get("loop") == "test"
@@ -87,9 +87,9 @@ class PythonCase:
             raise error.with_traceback(None) from None
         # On the test's loop, nothing moves while no body awaits.
         coming = (
-            [each.dialogue.turn for each in self._running.values()]
+            [each.dialogue.test_may_speak for each in self._running.values()]
             if is_tests
-            else [running.dialogue.turn]
+            else [running.dialogue.test_may_speak]
         )
         await asyncio.gather(*map(asyncio.wrap_future, coming))
         return self._heard(None)
@@ -135,7 +135,7 @@ class PythonCase:
         number, run = self.number, self._runs.get(self.number)
         if number in self._running:
             running = self._running[number]
-            if not running.dialogue.turn.done() and number not in self._errors:
+            if not running.dialogue.test_may_speak.done() and number not in self._errors:
                 why = "" if raised is None else f": {reason_of(raised)}"
                 message = f"the test did not wait for the answer{why}"
                 self._errors[number] = ModelError(message, kind="cancelled")
@@ -161,7 +161,7 @@ class PythonCase:
         """
         assert self.question is not None
         self.ended(None)
-        found, blank = self._evaluated(self.number + 1), self.question.place.blank
+        found, blank = self._evaluated(self.number + 1), self.question.placed.blank
         if not found.called_forbidden:
             found = structs.replace(blank, outcome="skipped", reason=clean_reason(reason))
         self.result = found
@@ -173,7 +173,7 @@ class PythonCase:
         assert asked is not None
         answers = [self._answer(number) for number in range(trials)]
         given = [self._given(number) for number in range(trials)]
-        return evaluate(asked.place, answers, asked.job.scorers, given=given)
+        return evaluate(asked.placed, answers, asked.job.scorers, given=given)
 
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:

@@ -35,10 +35,15 @@ class MutantCase(PythonCase):
     def __init__(self, setting: PythonSetting, asker: Asker, wait: WaitFor, agent: WrongAgent) -> None:
         self.tried: Tried | None = None
         self._turns = agent.turns
-        own = dataclasses.replace(
-            setting, cassette=None, most=1, trials=None, rule=None, plain_model=lambda: self._spec(False)
+        setting_without_asking = dataclasses.replace(
+            setting,
+            cassette=None,
+            trials=1,
+            marked_trials=None,
+            rule=None,
+            plain_model=lambda: self._spec(False),
         )
-        super().__init__(own, asker, wait, fresh=True)
+        super().__init__(setting_without_asking, asker, wait, fresh=True)
 
     def _spec(self, answers: bool) -> CallableModel:
         agent = _agent(self._turns, answered=answers)

@@ -37,7 +37,7 @@ from .worlds import described, offer_of, world_of
 Prompt = str | Sequence[str | Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 
 
-class Words(TypedDict, total=False):
+class QuestionOptions(TypedDict, total=False):
     """What a question may have beside its prompt. The last ones are the words of suites."""
 
     agent: Any
@@ -81,9 +81,9 @@ class PythonSetting:
 
     test: Test
     asking: Asking
-    trials: int | None
+    marked_trials: int | None
     rule: str | None
-    most: int
+    trials: int
     cassette: Cassette | None
     scorers: Sequence[Scorer]
     plain_model: Callable[[], ModelSpec]
@@ -101,7 +101,7 @@ class Question(NamedTuple):
     job: Job
     sign: object
     is_shared: bool
-    place: CaseAndBlank
+    placed: CaseAndBlank
     has_other_tools: bool
 
     @property
@@ -109,10 +109,10 @@ class Question(NamedTuple):
         return self.job.case
 
 
-def agent_of(words: Words, test: Test) -> AgentOfTest | None:
+def agent_of(words: QuestionOptions, test: Test) -> AgentOfTest | None:
     """The agent of a question, if it has one. Raises TypeError for unknown words."""
     __tracebackhide__ = True
-    known = Words.__annotations__
+    known = QuestionOptions.__annotations__
     unknown = next((name for name in words if name not in known), None)
     if unknown is not None:
         raise TypeError(f"tooleval() takes no {unknown}={_instead_of(unknown)}")
@@ -130,12 +130,12 @@ def _instead_of(unknown: str) -> str:
         return "; assert what you expect of the run, such as run.calls == [call(...)]"
     if unknown in OPTIONS:
         return f"; use --tooleval-{OPTIONS[unknown].name}"
-    return near(unknown, Words.__annotations__)
+    return near(unknown, QuestionOptions.__annotations__)
 
 
 def question(
     prompt: Prompt,
-    words: Words,
+    words: QuestionOptions,
     setting: PythonSetting,
     agent: AgentOfTest | None,
     own_tools: Sequence[Mapping[str, Any]] | None,
@@ -185,10 +185,10 @@ class _Offered(NamedTuple):
 
 
 def _offered(
-    words: Words, setting: PythonSetting, own_tools: Sequence[Mapping[str, Any]] | None
+    words: QuestionOptions, setting: PythonSetting, own_tools: Sequence[Mapping[str, Any]] | None
 ) -> _Offered:
     world, given = words.get("world"), words.get("tools")
-    spec = None if world is None else world_of(world, setting.most, setting.test)
+    spec = None if world is None else world_of(world, setting.trials, setting.test)
     tools = own_tools if given is None else described(given)
     if spec is not None:
         offer = offer_of(spec)
@@ -225,16 +225,16 @@ def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> Ca
         model.label,
         file=test.file,
         position=test.position,
-        content=case.content,
-        suite_content=test.sources.digest(test.path),
+        case_digest=case.content,
+        suite_digest=test.sources.digest(test.path),
         suite_cases=test.cases,
-        tools_content=ToolsContent(suite).of(case),
+        tools_digest=ToolsContent(suite).of(case),
     )
 
 
 def _spec(
     agent: AgentOfTest,
-    words: Words,
+    words: QuestionOptions,
     test: Test,
     run_tools: bool,
     loop: asyncio.AbstractEventLoop | None,
@@ -247,14 +247,14 @@ def _spec(
 
 
 def _data(
-    prompt: Prompt, words: Words, setting: PythonSetting, tools: Sequence[Mapping[str, Any]]
+    prompt: Prompt, words: QuestionOptions, setting: PythonSetting, tools: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The question as a suite has it."""
     written = {name: _written(value) for name, value in words.items() if name not in _OWN}
     of_suite = {name: written.pop(name) for name in _OF_SUITE if name in written}
     case: dict[str, Any] = {"id": "test", "may_change_nothing": True, **written}
-    if setting.trials is not None:
-        case["trials"] = setting.trials
+    if setting.marked_trials is not None:
+        case["trials"] = setting.marked_trials
     if setting.rule is not None:
         case["pass"] = setting.rule
     if "user" in written:

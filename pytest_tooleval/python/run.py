@@ -145,13 +145,13 @@ class AgentRun:
         """
         __tracebackhide__ = True
         self._say(text)
-        self._turn(self._wait(self._running.dialogue.turn))
+        self._turn(self._wait(self._running.dialogue.test_may_speak))
 
     async def areply(self, text: str) -> None:
         """Like `reply`, for async tests."""
         __tracebackhide__ = True
         self._say(text)
-        await asyncio.wrap_future(self._running.dialogue.turn)
+        await asyncio.wrap_future(self._running.dialogue.test_may_speak)
         self._turn(None)
 
     def _say(self, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import Problem
-from ..text import counted, shown
+from ..text import plural, shown
 from .call_like import UNREAD, kind_of, may_be_call
 from .transcript import INNER, Message, Usage
 from .untrusted import objects_in
@@ -64,7 +64,7 @@ def unread_text(kinds: Iterable[str]) -> str:
     most = counts.most_common(_NAMED)
     named = (f"{shown(kind)} ({count})" if count > 1 else shown(kind) for kind, count in most)
     more = ", ..." if len(counts) > _NAMED else ""
-    items = counted(counts.total(), "item")
+    items = plural(counts.total(), "item")
     return f"{items} of types that are not known here: {', '.join(named)}{more}"
 
 

@@ -44,13 +44,13 @@ class MadeCall(NamedTuple):
         )
 
     @property
-    def ended(self) -> int:
+    def ended_at_reply(self) -> int:
         """The number of the reply after which it was answered, or that made it."""
         return self.reply if self.answered is None else self.answered
 
     def came_after(self, other: MadeCall) -> bool:
         """Whether it began after another call was answered."""
-        return other.ended < self.knew
+        return other.ended_at_reply < self.knew
 
 
 def calls_made(replies: Sequence[Reply], first: int = 0) -> list[list[MadeCall]]:

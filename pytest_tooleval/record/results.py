@@ -215,13 +215,13 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     file: Annotated[str, doc("The suite's file, relative to pytest's root folder.")] = ""
     line: Annotated[int, doc("The line of the case in the file, from 1; 0 when unknown.", ge=0)] = 0
     position: Annotated[int, doc("The place of the case in the suite, from 0.", ge=0)] = 0
-    content: Annotated[str, doc("A fingerprint of prompt and expectation; empty: unknown.")] = ""
-    suite_content: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
+    case_digest: Annotated[str, doc("A fingerprint of prompt and expectation; empty: unknown.")] = ""
+    suite_digest: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
     suite_cases: Annotated[
         int,
         doc("The cases of the suite, selected or not; 0: a file of Python tests, all selected.", ge=0),
     ] = 0
-    tools_content: Annotated[
+    tools_digest: Annotated[
         str,
         doc(
             "A fingerprint of the offered tools and the world's code, which also affect scores; empty: "
@@ -229,10 +229,10 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         ),
     ] = ""
     pass_rule: Annotated[str, doc("The rule from trials to verdict: mean, all, any or K/N.")] = "mean"
-    asked: Annotated[str, doc("The user's text in the prompt, at most 2,000 characters.")] = ""
+    prompt_text: Annotated[str, doc("The user's text in the prompt, at most 2,000 characters.")] = ""
     called: Annotated[tuple[str, ...], doc("Tools called in any trial, each once.")] = ()
     passes: Annotated[int, doc("Trials that passed.", ge=0)] = 0
-    scored: Annotated[int, doc("Trials with an answer.", ge=0)] = 0
+    answered: Annotated[int, doc("Trials with an answer.", ge=0)] = 0
     trials: Annotated[tuple[TrialRow, ...], doc("The case's trials.")] = ()
 
     @property

@@ -55,7 +55,7 @@ class AskedModel(Struct, frozen=True, gc=False):
     """A model that was queried."""
 
     model: Annotated[str, doc("The model's label, as everywhere in the document.")]
-    calls: Annotated[str, doc("The model behind that label, such as a litellm name.")]
+    identity: Annotated[str, doc("The model behind that label, such as a litellm name.")]
     by_test: Annotated[bool, doc("Whether it is an agent that a Python test passed.")] = False
 
 
@@ -110,7 +110,9 @@ class Shard(Struct, frozen=True, kw_only=True, gc=False):
     number: Annotated[int, doc("Which shard it is.", ge=1)]
     of: Annotated[int, doc("How many shards there are.", ge=1)]
     cases: Annotated[int, doc("Cases selected for all shards, each once for each model.", ge=0)]
-    split: Annotated[str, doc("A hash of these cases, their suites, and which shard each belongs to.")]
+    split_digest: Annotated[
+        str, doc("A hash of these cases, their suites, and which shard each belongs to.")
+    ]
     judging: Annotated[
         dict[str, Any], doc("The gates of the ini file, by option, which are judged over all shards.")
     ] = {}
@@ -147,7 +149,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
             "simulated user ends in `(as judge)` or `(as user)`."
         ),
     ] = {}
-    answers: Annotated[
+    cached_answers_from: Annotated[
         Literal["replayed", "resumed", "shared"],
         doc("Where cached answers came from: a cassette, the previous run, this run."),
     ] = "shared"
@@ -160,7 +162,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         str, doc("The run of the CI service in which it ran, such as `github 123`; else empty.")
     ] = ""
     selected: Annotated[int, doc("Selected cases, each once for each model; 0: unknown.", ge=0)] = 0
-    collected: Annotated[
+    case_counts: Annotated[
         dict[str, int], doc("The label of a model to its number of cases, selected or not.")
     ] = {}
     uncompared: Annotated[

@@ -152,7 +152,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         )
 
     @property
-    def ended(self) -> list[tuple[ToolCall, CallStatus | None, bool]]:
+    def calls_with_status(self) -> list[tuple[ToolCall, CallStatus | None, bool]]:
         """Each call, with its status, and whether the suite ran it."""
         none = [None] * len(self.calls)
         made = zip_longest(self.calls, self.status or none, self.by_suite or none)
@@ -265,7 +265,7 @@ class Transcript(Struct, frozen=True, gc=False):
         turns = (each for turn in made.turns for each in ended_turn(turn))
         return structs.replace(made, replies=tuple(turns))
 
-    def ended(self) -> Transcript:
+    def with_final_reply(self) -> Transcript:
         """Return the transcript with an unknown final reply, which ends the last turn."""
         last = Reply(message={"role": "assistant", "content": None}, format="native")
         return structs.replace(self, replies=(*self.replies, last))

@@ -24,14 +24,14 @@ class Change(Struct, frozen=True, gc=False):
 
 
 class CaseVariant(Struct, frozen=True, gc=False):
-    """The variant under which a case runs; `variant` is its label, and empty for the unchanged case.
+    """The variant under which a case runs; `label` is empty for the unchanged case.
 
     `against` is the variant that this one is compared with; empty for the unchanged case. `is_same` is
     True if the variant left the case as it was, `is_earlier` if it restored an earlier version. `added`
     names the tools offered in addition to the case's own.
     """
 
-    variant: str = ""
+    label: str = ""
     against: str = ""
     is_same: bool = False
     is_earlier: bool = False

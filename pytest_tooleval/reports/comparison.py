@@ -13,7 +13,7 @@ from ..record.comparison import ComparedRun, Comparison, Incomparable, Moved, Re
 from ..record.document import RowsDocument
 from ..record.identity import Identity
 from ..record.results import CaseRow
-from ..text import aligned, counted, printable, shown
+from ..text import aligned, plural, printable, shown
 from ..verdicts.run_summary import excuse
 from .columns import Table, table_lines, table_of
 from .model_lines import VERDICTS
@@ -75,7 +75,7 @@ def render_comparison(comparison: Comparison) -> list[str]:
         lines += ["", *metrics]
     if changes:
         lines += ["", *_cut(aligned(changes, texts=(0, 1, 2)))]
-    lines += ["", f"{counted(comparison.cases.same, 'case')} in both", *list_lines(lists)]
+    lines += ["", f"{plural(comparison.cases.same, 'case')} in both", *list_lines(lists)]
     verdict = comparison.verdict if comparison.is_only_unsure else VERDICTS[comparison.verdict][0]
     return [*lines, "", f"comparison {verdict}: {printable(comparison.message)}"]
 
@@ -183,7 +183,7 @@ def compared_text(comparison: Comparison) -> str:
     run = comparison.old
     of = f" ({_name(run.id)})" if run.id != run.name else ""
     pairs = (_pair(model.old, model.new) for model in comparison.models if model.old != model.new)
-    both = f"{counted(comparison.cases.same, 'case')} in both"
+    both = f"{plural(comparison.cases.same, 'case')} in both"
     renamed = len(comparison.cases.renamed)
     # Else the line of a model says so.
     alone = comparison.verdict == "failed" and all(

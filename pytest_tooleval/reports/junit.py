@@ -34,7 +34,7 @@ def properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
         if value is not None:
             yield _property(f"score.{metric}"), value
     if len(result.trials) > 1:
-        yield _property("passes"), f"{result.passes}/{result.scored}"
+        yield _property("passes"), f"{result.passes}/{result.answered}"
     for name in ("latency_s", "cost_usd"):
         known = [value for trial in result.trials if (value := getattr(trial, name)) is not None]
         if known:

@@ -20,7 +20,7 @@ from ..record.results import CaseRow
 from ..record.run import SummedRun, Unreadable
 from ..record.summary import ModelSummary
 from ..record.variants import Effect
-from ..text import counted, shown
+from ..text import plural, shown
 from ..verdicts.run_summary import OTHER_TEST, excused_words, run_summary
 from ..verdicts.summary import grouped
 from .columns import Column, Record, Table, cell, value_in
@@ -143,9 +143,9 @@ def _sections(document: RowsDocument) -> Sections:
     yield from _folded("Cases under variants", [f"- {code(each, _LINE)}" for each in varied])
     trials = [(case, trial) for case in document.unchanged for trial in case.trials]
     unplayed = [_of_world(case, line) for case, trial in trials for line in trial.not_played]
-    yield from _folded(f"{counted(len(unplayed), 'call')} not played on a world", unplayed)
+    yield from _folded(f"{plural(len(unplayed), 'call')} not played on a world", unplayed)
     differing = [_of_world(case, line) for case, trial in trials for line in trial.differing]
-    count = counted(len(differing), "recorded answer")
+    count = plural(len(differing), "recorded answer")
     yield from _folded(f"{count} that the world gives otherwise", differing)
     for model, cases in grouped(document.unchanged, lambda case: case.model).items():
         title, wrong = mixed_up(cases)
@@ -165,20 +165,20 @@ def _verdict(document: RowsDocument) -> str:
     parts = [f"{total.passed:,} passed", *(f"{n:,} {name}" for name, n in counts.items() if n)]
     parts += [f"{count:,} of these {word}" for word, count in excused_words(document).items()]
     if total.forbidden:
-        parts.append(f"**{counted(total.forbidden, 'case')} with a forbidden call**")
+        parts.append(f"**{plural(total.forbidden, 'case')} with a forbidden call**")
     if total.errors:
-        parts.append(counted(total.errors, "error"))
+        parts.append(plural(total.errors, "error"))
     models = sum(bool(row.model) for row in document.models)
-    cases = counted(max(total.cases, run.selected), "case")
+    cases = plural(max(total.cases, run.selected), "case")
     if total.cases < run.selected:
         cases = f"{total.cases:,} of {cases}"
-    texts = [f"{cases} on {counted(models, 'model')}: {', '.join(parts)}."]
+    texts = [f"{cases} on {plural(models, 'model')}: {', '.join(parts)}."]
     if gates:
         passed = sum(gate.verdict == "passed" for gate in gates)
         inconclusive = f", {unsure} inconclusive" if unsure else ""
-        texts.append(f"{passed} of {counted(len(gates), 'gate')} passed{inconclusive}.")
+        texts.append(f"{passed} of {plural(len(gates), 'gate')} passed{inconclusive}.")
     if run.collection_errors:
-        texts.append(f"{counted(run.collection_errors, 'file')} could not be collected.")
+        texts.append(f"{plural(run.collection_errors, 'file')} could not be collected.")
     if OTHER_TEST in verdict.details:
         texts.append(f"{OTHER_TEST.capitalize()}.")
     return f"## Tool calling: {loud(verdict.verdict)}\n\n{' '.join(texts)}\n"
@@ -210,7 +210,7 @@ def _case_sections(document: RowsDocument) -> Sections:
     """Each case that changed or did not pass once, the worst first."""
     for group, same in groupby(listed_cases(document, lambda row: True), lambda case: case.group):
         cases = list(same)
-        title = f"{counted(len(cases), 'case')} {_GROUPS.get(group, group)}"
+        title = f"{plural(len(cases), 'case')} {_GROUPS.get(group, group)}"
         entries = [case_entry(case) for case in cases[:_MOST_CASES]]
         is_open = group in ("forbidden", "newly broken", "failed")
         yield from _folded(title, entries, len(cases), shown=is_open)
@@ -271,7 +271,7 @@ def case_entry(case: ListedCase, *, on_model: bool = True, place: str = "", addr
     if case.move:
         parts.append(code(change_text(case.move)))
     elif len(row.trials) > 1:
-        parts.append(f"{row.passes} of {row.scored} trials passed")
+        parts.append(f"{row.passes} of {row.answered} trials passed")
     reason = f": {code(row.reason, _LINE)}" if row.reason else ""
     linked = f"[{place}]({address})" if address else place
     return f"- {', '.join(filter(None, parts))}{reason} ({linked})"

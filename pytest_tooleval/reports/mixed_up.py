@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..record.results import CaseRow
-from ..text import aligned, counted, printable
+from ..text import aligned, plural, printable
 
 
 def mixed_up(cases: Sequence[CaseRow]) -> tuple[str, Counter[str]]:
@@ -15,7 +15,7 @@ def mixed_up(cases: Sequence[CaseRow]) -> tuple[str, Counter[str]]:
     choices = [choice for case in judged for trial in case.trials for choice in trial.choices]
     wrong = Counter(choice.text for choice in choices if not choice.is_right)
     right = len(choices) - wrong.total()
-    return f"{right} of {counted(len(choices), 'choice')} of a tool right", wrong
+    return f"{right} of {plural(len(choices), 'choice')} of a tool right", wrong
 
 
 def mixed_up_text(model: str, cases: Sequence[CaseRow]) -> list[str]:

@@ -12,7 +12,7 @@ from ..record.document import RowsDocument
 from ..record.gates import Gate, Verdict
 from ..record.results import CaseRow
 from ..record.summary import Summary
-from ..text import counted, printable, shown
+from ..text import plural, printable, shown
 from ..verdicts.rules import ERRORS
 from ..verdicts.run_summary import TOLERATED, ending, strict_text
 from ..verdicts.summary import grouped
@@ -77,7 +77,7 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
             reasons += [_compared(each, found) for each in found.models if each.new == row.model]
         # A gate in doubt is no comfort for cases that never pass.
         is_open = any(gate.verdict == "inconclusive" for gate in gates)
-        broken = sum(case.scored > 0 and not case.passes for case in cases) if is_open else 0
+        broken = sum(case.answered > 0 and not case.passes for case in cases) if is_open else 0
         leaks = sum(case.model == row.model for case in document.leaks)
         own = {_verdict(case) for case in cases if case.fails_run}
         own |= {"failed"} if leaks else set()
@@ -95,10 +95,10 @@ def _outcomes(
 ) -> str:
     expected = sum(case.was_expected for case in cases)
     forbidden = sum(case.called_forbidden for case in cases)
-    every = " IN EVERY TRIAL" if any(case.scored > 1 for case in cases) else ""
+    every = " IN EVERY TRIAL" if any(case.answered > 1 for case in cases) else ""
     run = row.cases - row.skipped
     if row.errors == run:
-        return f"{counted(run, 'case')} without an answer"
+        return f"{plural(run, 'case')} without an answer"
     found = {
         "without an answer": row.errors,
         "expected to fail": expected,
@@ -106,7 +106,7 @@ def _outcomes(
         f"with a forbidden call{', which no gate tolerates' if gates else ''}": forbidden,
         "with a leaked secret, under a variant": leaks,
     }
-    passed = f"{row.passed} of {counted(run - row.errors, 'case')} passed"
+    passed = f"{row.passed} of {plural(run - row.errors, 'case')} passed"
     text = ", ".join([passed, *(f"{count} {words}" for words, count in found.items() if count)])
     # They are among those before.
     return f"{text}; {broken} FAILED{every}" if broken else text

@@ -11,7 +11,7 @@ from ..record.dialects import options_for
 from ..record.document import RowsDocument
 from ..record.run import Run, Spent, is_other
 from ..record.summary import Fallback, ModelSummary, fallback_text
-from ..text import counted, first_few, printable
+from ..text import first_few, plural, printable
 from .columns import cases_text
 
 _LEAST_USD = 0.00005  # less is 0 in four digits
@@ -51,7 +51,7 @@ def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
     if total.cases < run.selected:
         cases = cases_text(total.cases, run.selected)
         lines.insert(0, f"{cases} results arrived before the run ended")
-    if run.answers == "resumed" and not total.cached:
+    if run.cached_answers_from == "resumed" and not total.cached:
         lines.append("--tooleval-resume: the last run has no answers to reuse")
     return lines + _money(document)
 
@@ -96,10 +96,10 @@ def _money(document: RowsDocument) -> list[str]:
 
 def _written_as_text(row: ModelSummary) -> str:
     """The calls that the server returned as text, and the options that parse them."""
-    calls = counted(row.native_calls + row.recovered_calls, "call")
+    calls = plural(row.native_calls + row.recovered_calls, "call")
     parts = [f"{row.recovered_calls} of {calls} written as text"] if row.recovered_calls else []
     if row.lost_calls:
-        parts.append(f"{counted(row.lost_calls, 'call')} written as text and unreadable")
+        parts.append(f"{plural(row.lost_calls, 'call')} written as text and unreadable")
     parsers = "".join(f"; {name} is parsed by {options_for(name)}" for name in row.dialects)
     return f"{', '.join(parts)}, which applications would miss{parsers}"
 
@@ -118,7 +118,7 @@ def _above_the_limit(run: Run) -> Iterator[str]:
 
 
 def _too_cold(document: RowsDocument) -> Iterator[str]:
-    warm = {asked.model for asked in document.run.models if wants_warmth(asked.calls)}
+    warm = {asked.model for asked in document.run.models if wants_warmth(asked.identity)}
     cold = {
         case.model: trial.temperature
         for case in document.unchanged
@@ -148,7 +148,7 @@ def _not_played(document: RowsDocument) -> Iterator[str]:
         if found:
             case, line = found[0]
             first = printable(f"{case.identity.case_name(document.shared_names)}: {line}")
-            yield f"{counted(len(found), what)} {words}; the first: {first}"
+            yield f"{plural(len(found), what)} {words}; the first: {first}"
 
 
 def _got(reason: str) -> str:
@@ -171,7 +171,7 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
     if row.errors:
         reason, cases = next(iter(errors.items()), ("", ()))
         which = "the first" if len(cases) < 2 else first_few(cases)
-        count = counted(row.errors, "error")
+        count = plural(row.errors, "error")
         yield printable(f"{count}, not counted in any score; {which}: {_got(reason)}")
     if row.fallbacks:
         yield fallbacks_text(row.fallbacks)
@@ -181,11 +181,11 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
     if row.recovered_calls or row.lost_calls:
         yield _written_as_text(row)
     if row.cached:
-        yield f"{row.cached} of {row.trials} answers {_SOURCES[run.answers]}"
+        yield f"{row.cached} of {row.trials} answers {_SOURCES[run.cached_answers_from]}"
     unpriced = row.trials - row.priced - row.cached
     if run.max_cost_usd is not None and unpriced > 0 and row.model != LEXICAL:
         yield (
-            f"{counted(unpriced, 'answer')} without a complete price; "
+            f"{plural(unpriced, 'answer')} without a complete price; "
             "--tooleval-max-cost counted only the known part; if tokens have no price, set "
             "input_price and output_price in the model's table"
         )
@@ -199,12 +199,12 @@ def spent_text(spent: Iterable[Spent]) -> str:
     total = sum(spent, start=Spent())
     is_least = total.priced < total.answers or total.cancelled > 0
     text = usd_text(total.usd if total.usd or not is_least else None, is_least=is_least)
-    return f"{text}, {counted(total.cancelled, 'request')} cancelled" if total.cancelled else text
+    return f"{text}, {plural(total.cancelled, 'request')} cancelled" if total.cancelled else text
 
 
 def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:
     """The substitutes for parameters that a model refuses, on one line; empty for none."""
     return "; ".join(
-        f"{fallback_text(each.parameter, each.sent)} ({counted(each.cases, 'case')})"
+        f"{fallback_text(each.parameter, each.sent)} ({plural(each.cases, 'case')})"
         for each in fallbacks
     )

@@ -13,7 +13,7 @@ from ..record.document import RowsDocument
 from ..record.gates import Gate
 from ..record.results import CaseRow
 from ..record.summary import ModelSummary
-from ..text import counted, first_few, shown
+from ..text import first_few, plural, shown
 from ..verdicts.loosened import loosened_gates
 from ..verdicts.run_summary import run_summary
 from .columns import limits_of
@@ -223,8 +223,8 @@ def _lists(
 
 def _cause(row: CaseRow, found: Cause, above: Sequence[tuple[str, str, str]]) -> Iterator[str]:
     """The edits that may have broken a case; `above` are those of the case before it."""
-    if row.asked:
-        yield f"    - asks: {code(row.asked, _ASKED)}"
+    if row.prompt_text:
+        yield f"    - asks: {code(row.prompt_text, _ASKED)}"
     is_same = bool(above) and list(found.edits) == list(above)
     if is_same:
         yield "    - the same edits"
@@ -232,7 +232,7 @@ def _cause(row: CaseRow, found: Cause, above: Sequence[tuple[str, str, str]]) ->
         texts = [code(text, _LINE) if text else "nothing" for text in _apart(old, new)]
         yield f"    - {code(what)}: {' → '.join(texts)}" if old or new else f"    - {code(what)}"
     if not is_same and len(found.edits) > _MOST:
-        yield f"    - and {counted(len(found.edits) - _MOST, 'more edit')}"
+        yield f"    - and {plural(len(found.edits) - _MOST, 'more edit')}"
     if found.commands:
         yield f"    - try: {', or '.join(code(each, _COMMAND) for each in found.commands)}"
 
@@ -262,7 +262,7 @@ def _statistics(document: RowsDocument) -> Iterator[Section]:
 def _changes(changed: PullRequestChanges) -> Iterator[Section]:
     lines = [*_by_file(changed.suites)]
     if changed.answers:
-        lines.append(f"- {counted(changed.answers, 'recorded answer')}")
+        lines.append(f"- {plural(changed.answers, 'recorded answer')}")
     if changed.unknown:
         lines.append(f"- not known: {changed.unknown}")
     yield from _list("\n**Changed by this pull request**\n\n", lines)
@@ -291,7 +291,7 @@ def _evaluated(document: RowsDocument) -> list[ModelSummary]:
 def _of_model(document: RowsDocument, row: ModelSummary) -> str:
     judged = row.passed + row.failed
     texts = [
-        f"{_rate(document, row)} over {counted(judged, 'case')}" if judged else "no case has an answer"
+        f"{_rate(document, row)} over {plural(judged, 'case')}" if judged else "no case has an answer"
     ]
     gain = _gain(document, row)
     if gain is not None:
@@ -300,7 +300,7 @@ def _of_model(document: RowsDocument, row: ModelSummary) -> str:
     if model is not None and model.newly_broken:
         texts.append(f"{len(model.newly_broken)} newly broken")
     if row.errors:
-        texts.append(f"{counted(row.errors, 'case')} without an answer")
+        texts.append(f"{plural(row.errors, 'case')} without an answer")
     return ", ".join(texts)
 
 

@@ -12,7 +12,7 @@ from ..record.recovery import read_calls
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
-from ..text import MOST_SHOWN, aligned, counted, json_text, printable, shorten, shown
+from ..text import MOST_SHOWN, aligned, json_text, plural, printable, shorten, shown
 
 # The file in the node id of a gate's report, as pytest needs one.
 GATE_FILE = "tooleval"
@@ -68,7 +68,7 @@ def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     cut = len(lines) - _LAST_LINES
     if cut > 1:
         question = [line for line in lines[:cut] if line.startswith("  user ")][-1:]
-        more = f"  ({counted(cut - len(question), 'line')} left out; -v shows all)"
+        more = f"  ({plural(cut - len(question), 'line')} left out; -v shows all)"
         lines = [*question, more, *lines[cut:]]
     yield "\n".join(lines)
 

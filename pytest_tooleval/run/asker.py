@@ -25,7 +25,7 @@ from ..record.run import Spent
 from ..record.transcript import Judged, Transcript
 from ..scoring.trial import require_answers, require_evidence
 from ..settings.settings import Settings
-from ..text import counted
+from ..text import plural
 from .cassettes import Cassettes
 from .observers import Observers
 from .process import Process
@@ -174,7 +174,7 @@ class Asker:
             most = _most_in_flight(asking.concurrency)
             if most < asking.concurrency:
                 self._observers.warned(
-                    f"{counted(most, 'request')} at a time instead of {asking.concurrency}, because "
+                    f"{plural(most, 'request')} at a time instead of {asking.concurrency}, because "
                     "this process may not open more files; raise the limit with ulimit -n"
                 )
             self._runner = Runner(most, asking.timeout_s, spending=self._spending)

@@ -40,7 +40,7 @@ class Cassettes:
         # Test discovery in an editor must leave no files behind.
         if asking.transcripts is not None or not process.keeps:
             return None
-        folder = process.answers or answers_folder(process.root, resume=asking.resume)
+        folder = process.answers_folder or answers_folder(process.root, resume=asking.resume)
         try:
             make_room(process.root)
         except OSError as error:
@@ -56,7 +56,7 @@ class Cassettes:
             below = suite.relative_to(process.root) if suite.is_relative_to(process.root) else suite.name
             mode = self._asking.record if are_users else "new"
             started = process.started.isoformat(timespec="milliseconds")
-            is_shared = are_users or self._asking.resume or process.answers is not None
+            is_shared = are_users or self._asking.resume or process.answers_folder is not None
             self._of[suite] = Cassette(
                 self._folder / (str(below).removesuffix(SUITE_ENDING) + ".jsonl"),
                 may_ask=mode != "none",

@@ -40,7 +40,7 @@ _ROW = msgspec.json.Decoder(CaseRow)
 class EvalRun:
     """A run: its settings, its results and verdict, what else is known of it, and who follows it.
 
-    pytest's hooks keep what pytest knows: in the controller of xdist the `collected` cases by node id,
+    pytest's hooks keep what pytest knows: in the controller of xdist `selected_cases` by node id,
     `unreadable` files, `tests_failed` and `exitstatus`.
     """
 
@@ -59,7 +59,7 @@ class EvalRun:
             suites_in(process.root, self.suites),
             is_whole=bool(outputs.reports) or on_github(outputs.github),
         )
-        self.collected: Mapping[str, SelectedCase] = {}
+        self.selected_cases: Mapping[str, SelectedCase] = {}
         self.unreadable: list[Unreadable] = []
         self.tests_failed: int | None = None
         self.exitstatus: int | None = None
@@ -83,8 +83,8 @@ class EvalRun:
 
     def take_cases(self, cases: Mapping[str, SelectedCase]) -> None:
         """Keep the cases that a worker has collected. All workers collect the same."""
-        if not self.collected:
-            self.collected = cases
+        if not self.selected_cases:
+            self.selected_cases = cases
             self.found = structs.replace(self.found, selected=selected_in(cases.values()))
             self.foresee(cases.values())
 
@@ -95,13 +95,13 @@ class EvalRun:
             return
         planned = (each for each in cases if each.trials and not each.if_crashed.variant)
         rows = [
-            structs.replace(each.if_crashed, outcome="passed", scored=each.trials) for each in planned
+            structs.replace(each.if_crashed, outcome="passed", answered=each.trials) for each in planned
         ]
         self.observers.planned(foresee(rows, settings.judging))
 
     def crashed(self, nodeid: str) -> None:
         """Keep an error as the result of a case whose worker died."""
-        case = read_from_worker(self.process, "asked").get(nodeid) or self.collected.get(nodeid)
+        case = read_from_worker(self.process, "asked").get(nodeid) or self.selected_cases.get(nodeid)
         if case is not None:
             self.add(to_json(case.if_crashed))
 
@@ -122,12 +122,12 @@ class EvalRun:
         judging = self.settings.judging
         return bool((judging.gates or judging.baseline) and self.results.cases) and not self.is_complete
 
-    def take_over(self, part: Mapping[str, Any]) -> None:
+    def add_worker_part(self, part: Mapping[str, Any]) -> None:
         """Keep what an xdist worker knows of the run."""
         self._workers.append(msgspec.convert(part, PartOfRun))
 
     @property
-    def planned(self) -> int:
+    def selected_count(self) -> int:
         """The number of selected cases, with the Python tests that ask."""
         known = self.known
         return known.selected + known.may_ask - known.unasked
@@ -178,13 +178,17 @@ class EvalRun:
             max_cost_usd=asking.max_cost,
             spent=dict(known.spent),
             # Where the answers came from that this run did not request.
-            answers="replayed" if asking.cassette else "resumed" if asking.resume else "shared",
+            cached_answers_from="replayed"
+            if asking.cassette
+            else "resumed"
+            if asking.resume
+            else "shared",
             models=tuple(models),
             options=dict(self.settings.options),
             git=self._git,
             ci=ci_run(),
-            selected=self.planned,
-            collected=dict(known.case_counts),
+            selected=self.selected_count,
+            case_counts=dict(known.case_counts),
             uncompared=self.results.verdict.uncompared,
             unapplied=known.unapplied,
             partial=ran_partly(kept.row for kept in self.results.cases.values())

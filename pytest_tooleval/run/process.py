@@ -14,7 +14,7 @@ class Process:
     `root` is the root folder, and `pytest` pytest's version. `has_paths` is True if the command line
     names some. `keeps` is False if it must leave no files. An xdist worker has a `number`, from 0, and
     knows how many `workers` there are. In `ledger`, the processes record what they spend, and their
-    answers in the folder `answers`.
+    answers in the `answers_folder`.
     """
 
     root: Path
@@ -25,7 +25,7 @@ class Process:
     workers: int = 0
     number: int = 0
     ledger: Path | None = None
-    answers: Path | None = None
+    answers_folder: Path | None = None
 
     @property
     def is_worker(self) -> bool:

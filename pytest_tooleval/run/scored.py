@@ -59,8 +59,8 @@ def evaluate(
         reason=reason,
         scores=scores,
         called=called,
-        added_called=tuple(name for name in called if name in case.arm.added),
+        added_called=tuple(name for name in called if name in case.variant.added),
         passes=sum(trial.passed for trial in trials),
-        scored=sum(trial.error is None for trial in trials),
+        answered=sum(trial.error is None for trial in trials),
         trials=trials,
     )

@@ -18,7 +18,7 @@ from ..record.encoding import read_document, to_json
 from ..record.results import CaseResult, CaseRow, KeptCase, unchanged
 from ..record.run import Run, Shard, add_up, new_run_id
 from ..settings.options import OUTPUTS
-from ..text import counted, printable, shown
+from ..text import plural, printable, shown
 from ..verdicts.judging import Judging
 from ..verdicts.run import is_judged_by_gate
 from ..verdicts.summary import ran_partly
@@ -92,7 +92,7 @@ def check_shards(shards: Sequence[ShardRun]) -> None:
     cases = len({row.nodeid for shard in shards for row in shard.rows})
     selected = shards[0].about.cases - sum(shard.about.unasked for shard in shards)
     if not problems and cases != selected:
-        problems = [f"together they have {cases} of {counted(selected, 'case')}"]
+        problems = [f"together they have {cases} of {plural(selected, 'case')}"]
     if problems:
         raise ToolevalError("\n".join(["these are not the shards of one run:", *problems]))
 
@@ -112,7 +112,7 @@ _COMMON: Mapping[str, Callable[[ShardRun], Mapping[str, Any]]] = {
     "version of the scoring rules": lambda shard: {"": shard.run.scoring_version},
     "commit": lambda shard: {"": shard.run.git.commit if shard.run.git else "none"},
     "models": lambda shard: {
-        asked.model: asked.calls for asked in shard.run.models if not asked.by_test
+        asked.model: asked.identity for asked in shard.run.models if not asked.by_test
     },
     "options": _asked_for,
     "gates of the ini file": lambda shard: shard.about.judging,
@@ -127,14 +127,14 @@ def _foreign(shards: Sequence[ShardRun]) -> Iterator[str]:
         for shard, usual in _unlike(shards, list(map(value_of, shards))):
             difference = _difference(value_of(shard), value_of(usual))
             differences.setdefault(shard.path, f"{shard}: {what}: {difference} in {usual.path}")
-    suites = {shard.path: {row.file: row.suite_content for row in shard.rows} for shard in shards}
+    suites = {shard.path: {row.file: row.suite_digest for row in shard.rows} for shard in shards}
     for file in dict.fromkeys(file for found in suites.values() for file in found):
         those = [shard for shard in shards if file in suites[shard.path]]
         for shard, usual in _unlike(those, [suites[shard.path][file] for shard in those]):
             differences.setdefault(
                 shard.path, f"{shard}: {printable(file)} differs from the one of {usual.path}"
             )
-    for shard, usual in _unlike(shards, [shard.about.split for shard in shards]):
+    for shard, usual in _unlike(shards, [shard.about.split_digest for shard in shards]):
         differences.setdefault(shard.path, f"{shard}: {_SELECTION.format(usual.path)}")
     yield from differences.values()
 
@@ -174,7 +174,7 @@ def _cut_short(shards: Sequence[ShardRun]) -> Iterator[str]:
     for shard in shards:
         run = shard.run
         if run.exitstatus not in (0, 1) or len(shard.rows) < run.selected:
-            cases = f"{len(shard.rows)} of {counted(run.selected, 'case')}"
+            cases = f"{len(shard.rows)} of {plural(run.selected, 'case')}"
             yield f"{shard}: cut short after {cases} (exit status {run.exitstatus})"
 
 
@@ -218,7 +218,9 @@ def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         tests_failed=None,
         models=tuple(dict.fromkeys(asked for run in runs for asked in run.models)),
         spent=add_up(*(run.spent for run in runs)),
-        answers=next((run.answers for run in runs if run.answers != "shared"), "shared"),
+        answers=next(
+            (run.cached_answers_from for run in runs if run.cached_answers_from != "shared"), "shared"
+        ),
         options=dict(sorted({**alike, **options}.items())),
         selected=len(unchanged(row for shard in shards for row in shard.rows)),
         partial=ran_partly(row for shard in shards for row in shard.rows),

@@ -31,12 +31,12 @@ class Task:
     runs: int = 0
 
     @property
-    def place(self) -> CaseAndBlank:
+    def placed(self) -> CaseAndBlank:
         return self.origin.place(self.nodeid, self.job.case, self.job.model.label)
 
     def result(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
         """The result with these answers. `explain` as in `evaluate`."""
-        result = evaluate(self.place, answers, self.job.scorers, explain=explain)
+        result = evaluate(self.placed, answers, self.job.scorers, explain=explain)
         if self.unchanged is None:
             return result
         from ..variants.variant import changes_of

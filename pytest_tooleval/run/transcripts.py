@@ -19,7 +19,7 @@ from ..secrets import redacted
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite
 from ..suite.resolved import prompt_messages
-from ..text import counted, printable, shown
+from ..text import plural, printable, shown
 
 _SHOWN = 20
 
@@ -97,7 +97,7 @@ class GivenTranscripts:
         if not lines:
             return []
         more = [f"no case: {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-        total = f"{len(lines)} of {counted(len(self._given), 'transcript')} NOT JUDGED: no case matches"
+        total = f"{len(lines)} of {plural(len(self._given), 'transcript')} NOT JUDGED: no case matches"
         return [total, *lines[:_SHOWN], *more]
 
 
@@ -212,7 +212,7 @@ def answers_of(case: ResolvedCase, transcripts: Sequence[Conversation]) -> list[
         return [ModelError(f"{message}; change it with --tooleval-pass", kind="replay")]
     missing = "no transcript of this case"
     if transcripts:
-        trials = counted(case.trials, "trial")
+        trials = plural(case.trials, "trial")
         missing = f"transcripts of {len(transcripts)} of {trials}; see --tooleval-trials"
     absent = [ModelError(missing, kind="replay")] * (case.trials - len(transcripts))
     return [*(_answer(case, each) for each in transcripts), *absent]
@@ -270,7 +270,7 @@ def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
     turns, expected = transcript.turns, len(case.turns)
     if expected and turns[-1][-1].calls:
         return "with calls that no reply follows" if len(turns[-1]) < case.round_limit else ""
-    return f"after {len(turns)} of {counted(expected, 'turn')}" if len(turns) < expected else ""
+    return f"after {len(turns)} of {plural(expected, 'turn')}" if len(turns) < expected else ""
 
 
 def _is_lost(case: ResolvedCase, transcript: Transcript) -> bool:

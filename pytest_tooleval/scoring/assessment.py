@@ -78,7 +78,7 @@ class Assessment(NamedTuple):
     # A line for each recorded answer that the world gives otherwise.
     differing: Sequence[str] = ()
     # The transcript, with a usable end if the case expects its end, and what of it is scored.
-    ended: Transcript = Transcript()
+    with_expected_stop: Transcript = Transcript()
     scored: Transcript = Transcript()
     # Messages that fail the trial whatever the thresholds: of a forbidden call, and of a missed end.
     forbidden: str | None = None

@@ -10,7 +10,7 @@ from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from .assessment import Assessment, Draft, SpanCheck, held
 from .expected_tool import OneCall
-from .extra_calls import no_extra_calls, parts
+from .extra_calls import no_extra_calls, parts_to_explain
 from .one_reply import reply_checks
 from .paired_calls import PairedCalls
 from .texts import mean_with, text_checks, with_texts
@@ -65,4 +65,4 @@ def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     else:
         made = PairedCalls(case, test.calls or (), calls, in_order=test.call_order == "strict")
     drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
-    return Assessment(drafts, (), made.failure, parts, made.pairs, made.malformed)
+    return Assessment(drafts, (), made.failure, parts_to_explain, made.pairs, made.malformed)

@@ -29,16 +29,16 @@ from ..record.results import Check, FailureCategory
 from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, is_expected
-from ..text import counted, json_text
+from ..text import json_text, plural
 from .assessment import Assessment, CheckLine, Draft, Explained, Pair, SpanCheck, held
 from .expected_tool import BestCall, choose
 from .extra_calls import (
     MORE_OFTEN,
     explain_extra,
     no_extra_calls,
-    overall,
-    parts,
+    parts_to_explain,
     shared_out,
+    weighted,
 )
 from .one_call import check_arguments, check_tool, same_call, shown_names, shown_tool
 from .texts import mean_with, text_checks, with_texts
@@ -50,10 +50,12 @@ _LATER = "not expected after the call that completes the chain"
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     texts = text_checks(case, transcript)
-    made = _Chain(case, transcript, texts)
-    calls = [(case, call) for call in made.calls]
-    found = Assessment(made.drafts(), calls, made.failure, made.parts, made.pairs, made.malformed)
-    return with_texts(found, texts)
+    chain = _Chain(case, transcript, texts)
+    calls = [(case, call) for call in chain.calls]
+    assessment = Assessment(
+        chain.drafts(), calls, chain.failure, chain.parts, chain.pairs, chain.malformed
+    )
+    return with_texts(assessment, texts)
 
 
 class _Chain:
@@ -63,22 +65,24 @@ class _Chain:
         self._case = case
         self._texts = texts
         rounds = [reply for reply in transcript.replies if not reply.is_paused]
-        self.calls, self._contents, self._final, taken = _walk(case, rounds[: case.round_limit])
-        self._call = self._final.call if self._final else None
-        self.malformed = self._final.malformed if self._final else None
-        self._completing = next((i for i, call in enumerate(self.calls) if call is self._call), None)
+        self.calls, self._contents, self._best, taken = _walk(case, rounds[: case.round_limit])
+        self._completing = self._best.call if self._best else None
+        self.malformed = self._best.malformed if self._best else None
+        self._completed_at = next(
+            (i for i, call in enumerate(self.calls) if call is self._completing), None
+        )
         self._surplus: list[int] = []
         self._extra: list[ToolCall] = []
-        if self._call is not None and not case.expected.takes_any:
-            ending = (i for i in range(len(self.calls)) if i != self._completing)
+        if self._completing is not None and not case.expected.takes_any:
+            ending = (i for i in range(len(self.calls)) if i != self._completed_at)
             self._surplus = [i for i in ending if is_expected(self.calls[i].name, case)]
             later = _surplus_later(case, rounds[taken - 1 :])
             self._extra = [*(self.calls[i] for i in self._surplus), *later]
         self._replied = any(not reply.calls for reply in rounds[: case.round_limit])
-        share = self._final and self._final.share
+        share = self._best and self._best.share
         self._flaw = share.flaw if share else None
         self._accuracy = share.value if share else None
-        self._completion = overall(1.0, self._accuracy) if self._final else 0.0
+        self._completion = weighted(1.0, self._accuracy) if self._best else 0.0
         self._efficiency = _efficiency(case.optimal_hops, len(self.calls))
         self._redundant = [i for i in range(1, len(self.calls)) if self._repeats(i)]
         self._detours = [i for i in range(len(self.calls)) if self._is_detour(i)]
@@ -104,13 +108,13 @@ class _Chain:
         )
 
     def drafts(self) -> dict[str, Draft]:
-        missed = self._final is None and self._case.expected.expected_params is not None
+        missed = self._best is None and self._case.expected.expected_params is not None
         return {
             "completion": Draft(self._completion, self._explain_completion),
             "efficiency": Draft(self._efficiency, self._explain_efficiency),
             "redundancy_penalty": self._penalty(self._redundant, "identical to the one before"),
             "detour_penalty": self._penalty(self._detours, "to tools that are not needed"),
-            "tool_selection": Draft(float(self._final is not None), self._explain_tool),
+            "tool_selection": Draft(float(self._best is not None), self._explain_tool),
             "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_arguments),
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
             "no_extra_calls": no_extra_calls(self._case, self._extra).reworded(self._said_later),
@@ -121,7 +125,7 @@ class _Chain:
             return "inefficient_chain"
         if self._flaw is not None:
             return self._flaw
-        if self._final is None:
+        if self._best is None:
             return "unfinished_chain" if self.calls else "missing_call"
         # A surplus call does more harm than a detour.
         if self._divisor or "no_extra_calls" in failing:
@@ -133,12 +137,12 @@ class _Chain:
         lost = {**self._lost, "efficiency": self._completion * (1.0 - self._factor)}
         if category == "inefficient_chain":
             return sorted(lost, key=lambda metric: -lost[metric])
-        return (*parts(category), *lost)
+        return (*parts_to_explain(category), *lost)
 
     def pairs(self) -> list[Pair]:
         """The completing call, or else the last, and surplus calls; others are not mistakes."""
         last = self.calls[-1] if self.calls else None
-        ending = self._call or last
+        ending = self._completing or last
         return [(self._case.expected.expected_tools, ending), *(((), call) for call in self._extra)]
 
     def _said_later(self, text: str, lines: Sequence[CheckLine]) -> Explained:
@@ -151,7 +155,7 @@ class _Chain:
         ]
 
     def _explain_completion(self) -> Explained:
-        if self._final is None:
+        if self._best is None:
             expected = shown_names(self._case.expected.expected_tools)
             return f"the chain never reached {expected}", ()
         if self._accuracy is None:
@@ -166,17 +170,17 @@ class _Chain:
 
     def _penalty(self, calls: Sequence[int], what: str) -> Draft:
         def explain() -> Explained:
-            return f"{counted(len(calls), 'call')} {what}, 0.1 each", self._lines(calls)
+            return f"{plural(len(calls), 'call')} {what}, 0.1 each", self._lines(calls)
 
         return Draft(_penalty(calls), explain)
 
     def _explain_tool(self) -> Explained:
-        check, says = check_tool(self._case, self._case.expected.expected_tools, self._call)
+        check, says = check_tool(self._case, self._case.expected.expected_tools, self._completing)
         ending = f"ended with {check.actual}"
-        if self._call is None:
+        if self._completing is None:
             # Do not name the last call, which may have been right.
             reply = "with a reply " if self._replied else ""
-            ending = f"ended {reply}after {counted(len(self.calls), 'call')}"
+            ending = f"ended {reply}after {plural(len(self.calls), 'call')}"
             check = structs.replace(check, reason=ending) if self.calls else check
         return f"expected {check.expected}, the chain {ending}", [CheckLine(check, says)]
 
@@ -184,8 +188,12 @@ class _Chain:
         expected = self._case.expected.expected_params
         if expected is None and not self.malformed:
             return "arguments are not scored", ()
-        lines = check_arguments(self._case, expected or {}, self._call)
-        of = "arguments of the completing call" if self._call else "the chain has no completing call"
+        lines = check_arguments(self._case, expected or {}, self._completing)
+        of = (
+            "arguments of the completing call"
+            if self._completing
+            else "the chain has no completing call"
+        )
         return of, lines
 
     def _explain_overall(self) -> Explained:
@@ -230,7 +238,7 @@ class _Chain:
         ]
         if flaws:
             return shown, ", and ".join(flaws), 0.0
-        return shown, "the completing call" if index == self._completing else "on the way", 1.0
+        return shown, "the completing call" if index == self._completed_at else "on the way", 1.0
 
 
 def _walk(

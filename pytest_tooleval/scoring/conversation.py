@@ -21,7 +21,7 @@ from ..record.results import NO_TOOL, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ExpectedCall
-from ..text import counted
+from ..text import plural
 from ..worlds.play import Played
 from .assessment import (
     EXPECTED_GOT,
@@ -102,7 +102,7 @@ class _Checks:
         return wrong[0].failure if wrong else None
 
     def _explain_overall(self) -> Explained:
-        checks = counted(len(self._counted), "check")
+        checks = plural(len(self._counted), "check")
         by_metric = {name: [p for p in self._counted if p.metric == name] for name in CONVERSATION}
         each = ", ".join(f"{name} {held(parts)}" for name, parts in by_metric.items() if parts)
         return f"{mean(self._counted):.4g} = the mean of {checks}: {each}", ()

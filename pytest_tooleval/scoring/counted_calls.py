@@ -30,7 +30,7 @@ from .hosted import is_free
 from .one_call import params_match, same_call
 
 
-def counted(case: ResolvedCase, transcript: Transcript) -> Transcript:
+def scored_part(case: ResolvedCase, transcript: Transcript) -> Transcript:
     """Return the transcript with only the calls that are scored."""
     if case.kind != "conversation" and any(reply.inner for reply in transcript.replies):
         inner = {id(call) for call in uncounted_inner(case, transcript)}
@@ -168,7 +168,7 @@ def _is_surplus(calls: InTurns, place: int, again: Collection[int]) -> bool:
     )
 
 
-def unanswered(calls: InTurns) -> list[ToolCall]:
+def faulted_calls(calls: InTurns) -> list[ToolCall]:
     """Return the calls whose answers a fault altered."""
     return [calls[place][1] for place in _faulted(calls)]
 

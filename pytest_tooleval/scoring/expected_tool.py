@@ -11,7 +11,7 @@ from ..record.results import FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts
 from .assessment import Draft, Explained, Pair
-from .extra_calls import explain_extra, overall, shared_out
+from .extra_calls import explain_extra, shared_out, weighted
 from .one_call import NO_CALL, CorrectShare, check_arguments, check_tool, share_of, wrong_name
 
 
@@ -67,7 +67,7 @@ class OneCall:
         if self._call in self.extra:
             self.extra.remove(self._call)
         accuracy = self._share and self._share.value
-        self._overall, self._divisor = shared_out(case, overall(self._tool, accuracy), self.extra)
+        self._overall, self._divisor = shared_out(case, weighted(self._tool, accuracy), self.extra)
 
     def drafts(self) -> dict[str, Draft]:
         accuracy = None if self._share is None else self._share.value

@@ -11,7 +11,7 @@ from ..record.results import NO_TOOL, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ExpectedCall
 from ..suite.resolved import find_tool, is_among, is_unknown
-from ..text import counted
+from ..text import plural
 from .assessment import CheckLine, Draft, Explained
 from .one_call import NOT_OFFERED, shown_tool
 
@@ -21,11 +21,11 @@ _PARTS = ("tool_selection", "parameter_accuracy", "text")
 _SHOWN = 50  # surplus calls in an explanation
 
 
-def parts(category: FailureCategory) -> Sequence[str]:
+def parts_to_explain(category: FailureCategory) -> Sequence[str]:
     return ("no_extra_calls", *_PARTS) if category == "surplus_call" else _PARTS
 
 
-def overall(tool: float, arguments: float | None) -> float:
+def weighted(tool: float, arguments: float | None) -> float:
     """Return `0.6 * tool + 0.4 * arguments`, or just `tool` if arguments are not scored."""
     return tool if arguments is None else 0.6 * tool + 0.4 * arguments
 
@@ -50,7 +50,7 @@ def explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
     if not extra:
         return "no more calls than expected", ()
     test = case.expected
-    text = f"{counted(len(extra), 'call')} more than expected"
+    text = f"{plural(len(extra), 'call')} more than expected"
     # If several calls are expected, or none, `overall` also counts the extra ones.
     if test.expected_tools and "no_extra_calls" in case.thresholds:
         text += '; to let it pass: "thresholds": {"no_extra_calls": null}'

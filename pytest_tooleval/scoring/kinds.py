@@ -13,7 +13,7 @@ from ..suite.resolved import accepts, find_tool
 from . import calls, chain, conversation
 from .arguments_schema import score_arguments
 from .assessment import Assessment, Draft, Pair
-from .counted_calls import counted, missed_stop, without_asked, without_stop
+from .counted_calls import missed_stop, scored_part, without_asked, without_stop
 from .hosted import with_listed_names
 from .policies import score_policies
 from .tool_found import has_deferred, score_found, unfound
@@ -33,9 +33,12 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     """
     ended = without_stop(case, transcript)
     made_by_all = with_listed_names(case, ended)
-    scored = counted(case, made_by_all)
-    made = (_of_test if case.by_test else KINDS[case.kind])(case, scored)
-    drafts = {**made.drafts, "arguments_valid": score_arguments(made.calls, made.turns)}
+    scored = scored_part(case, made_by_all)
+    assessment = (_of_test if case.by_test else KINDS[case.kind])(case, scored)
+    drafts = {
+        **assessment.drafts,
+        "arguments_valid": score_arguments(assessment.calls, assessment.turns),
+    }
     if case.policies:
         drafts["policies"] = score_policies(case, without_asked(case, made_by_all))
     if case.kind != "conversation" and has_deferred(case):
@@ -44,7 +47,9 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     running = missed_stop(case, transcript)
     if fatal := forbidden or running:
         drafts["overall"] = Draft(0.0, fatal)
-    return made._replace(drafts=drafts, ended=ended, scored=scored, forbidden=forbidden, running=running)
+    return assessment._replace(
+        drafts=drafts, with_expected_stop=ended, scored=scored, forbidden=forbidden, running=running
+    )
 
 
 def _of_test(case: ResolvedCase, transcript: Transcript) -> Assessment:

@@ -16,11 +16,11 @@ from ..record.results import NO_TOOL, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
 from ..suite.resolved import accepts, is_unknown
-from ..text import counted
+from ..text import plural
 from .assessment import CheckLine, Draft, Explained, Pair
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
 from .ends import agent_lines, end_lines, end_share
-from .extra_calls import UNEXPECTED, overall, surplus_lines
+from .extra_calls import UNEXPECTED, surplus_lines, weighted
 from .one_call import ALL, CorrectShare, check_arguments, check_tool, share_of, shown_tool
 
 _NONE_NEEDED = "no tool was called, and none had to be"
@@ -65,13 +65,13 @@ class PairedCalls:
         ]
         self.pairing = self._pair(self._in_order)
         pairs = self.pairing.pairs
-        self._counting = self._awaited(self.pairing)
+        self._due = self._awaited(self.pairing)
         actual = len(pairs) if self._takes_any else len(calls)
-        self._most = counted_calls(self._match, len(self._counting), actual)
+        self._denominator = counted_calls(self._match, len(self._due), actual)
         broken = {i: calls[j] for i, j in pairs.items() if calls[j].arguments is None}
         self.malformed = next(iter(broken.values()), None)
-        self._scored = [i for i in self._counting if self._rows[i].scored or i in broken]
-        more = len(calls) > len(self._counting)
+        self._scored = [i for i in self._due if self._rows[i].scored or i in broken]
+        more = len(calls) > len(self._due)
         self.extra = self._surplus(self.pairing) if more else []
 
     def _pair(self, in_order: bool) -> Assignment:
@@ -112,7 +112,7 @@ class PairedCalls:
         return reduce(CorrectShare.with_more, [share, *more] if share and counts else more or [ALL])
 
     def drafts(self) -> dict[str, Draft]:
-        pairing, scored, most = self.pairing, self._scored, self._most
+        pairing, scored, most = self.pairing, self._scored, self._denominator
         accuracy = pairing.arguments / len(scored) if scored else None
         return {
             "tool_selection": Draft(len(pairing.pairs) / most if most else 1.0, self._explain_tools),
@@ -127,9 +127,9 @@ class PairedCalls:
         if not self._expected:
             return "unexpected_call" if self._calls else None
         if not self._calls:
-            return "missing_call" if self._counting else None
-        if len(self.pairing.pairs) < self._most:
-            free = self._free()
+            return "missing_call" if self._due else None
+        if len(self.pairing.pairs) < self._denominator:
+            free = self._pairing_in_any_order()
             surplus = self._surplus(free)
             missing = len(free.pairs) < len(self._awaited(free))
             if any(is_unknown(self._case, call) for call in surplus):
@@ -144,7 +144,7 @@ class PairedCalls:
 
     def pairs(self) -> list[Pair]:
         """Each expected call with its actual one; unpaired calls replace missing ones in order."""
-        free = self._free()
+        free = self._pairing_in_any_order()
         surplus = iter(self._surplus(free))
         found: list[Pair] = []
         for index in self._awaited(free):
@@ -154,7 +154,7 @@ class PairedCalls:
         found += [((), call) for call in surplus]
         return found or [((), None)]
 
-    def _free(self) -> Assignment:
+    def _pairing_in_any_order(self) -> Assignment:
         """The best pairing in any order."""
         return self._pair(in_order=False) if self._in_order else self.pairing
 
@@ -170,7 +170,7 @@ class PairedCalls:
         lines = []
         for i, expected in enumerate(self._expected):
             line = check_tool(self._case, expected.tools, self._paired(i), f"call {i + 1}")
-            if i not in self._counting:
+            if i not in self._due:
                 line = CheckLine(
                     structs.replace(line.check, value=1.0, reason="optional, not made"), None
                 )
@@ -178,9 +178,9 @@ class PairedCalls:
         surplus = self._surplus(self.pairing)
         lines += surplus_lines(self._case, self._expected, surplus, in_order=self._in_order)
         count = len(self.pairing.pairs)
-        if not self._most:
+        if not self._denominator:
             return _NONE_NEEDED, lines
-        return f"{count} of {self._most} calls to the right tool{self._counts()}", lines
+        return f"{count} of {self._denominator} calls to the right tool{self._counts()}", lines
 
     def _explain_none(self) -> Explained:
         if not self._calls:
@@ -191,7 +191,7 @@ class PairedCalls:
             for call in self._calls
         )
         lines = [CheckLine(row, UNEXPECTED) for row in rows]
-        return f"{counted(len(lines), 'call')}, but none is expected", lines
+        return f"{plural(len(lines), 'call')}, but none is expected", lines
 
     def _explain_arguments(self) -> Explained:
         if not self._expected:
@@ -212,21 +212,24 @@ class PairedCalls:
     def _explain_overall(self) -> Explained:
         if not self._expected:
             return self._explain_none()
-        if not self._most:
+        if not self._denominator:
             return _NONE_NEEDED, ()
         parts = []
-        for i in self._counting[:10]:
+        for i in self._due[:10]:
             j = self.pairing.pairs.get(i)
             share = None if j is None else self._share(i, j)
-            parts.append(f"{0.0 if share is None else overall(1.0, share.value):.4g}")
-        value, more = self.pairing.total / self._most, " + …" * (len(self._counting) > 10)
-        return f"{value:.4g} = ({' + '.join(parts) or 0}{more}) / {self._most}{self._counts()}", ()
+            parts.append(f"{0.0 if share is None else weighted(1.0, share.value):.4g}")
+        value, more = self.pairing.total / self._denominator, " + …" * (len(self._due) > 10)
+        return (
+            f"{value:.4g} = ({' + '.join(parts) or 0}{more}) / {self._denominator}{self._counts()}",
+            (),
+        )
 
     def _paired(self, index: int) -> ToolCall | None:
         j = self.pairing.pairs.get(index)
         return None if j is None else self._calls[j]
 
     def _counts(self) -> str:
-        if len(self._counting) == len(self._calls):
+        if len(self._due) == len(self._calls):
             return ""
-        return f" ({len(self._counting)} expected, {len(self._calls)} made)"
+        return f" ({len(self._due)} expected, {len(self._calls)} made)"

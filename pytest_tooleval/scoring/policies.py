@@ -32,7 +32,7 @@ from ..suite.mocks import SCORED_ONLY
 from ..suite.policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, operands, replaced
 from ..suite.resolved import accepts, offers
 from ..suite.types import EndedCall
-from ..text import counted, json_text, printable
+from ..text import json_text, plural, printable
 from ..worlds.plain import read_json
 from .assessment import WITH_REASON, CheckLine, Draft, Explained
 from .ends import has_result, shown_answer
@@ -299,7 +299,7 @@ class _JudgedCalls:
         if not found:
             raise _NoValue(f"no earlier answer of {name}")
         # The last one of answers that came at the same time is the newest.
-        newest = sorted(found, key=lambda each: each.ended)[::-1]
+        newest = sorted(found, key=lambda each: each.ended_at_reply)[::-1]
         contents = [read_json(each.answer or "") for each in (newest if other.any else newest[:1])]
         values = [value for each in contents if (value := pointed(each, other.at)) is not MISSING]
         if not values:
@@ -365,9 +365,9 @@ def _amount(made: MadeCall, pointer: str) -> Fraction:
 def _total_text(policy: Policy, total: Fraction, key: Any, calls: int) -> str:
     each = "" if policy.per is None or not calls else f" with {json_text(key, 60)} at {policy.per}"
     if policy.sum is None:
-        return f"called {counted(calls, 'time')}{each}"
+        return f"called {plural(calls, 'time')}{each}"
     shown = Decimal(total.numerator) / Decimal(total.denominator)
-    return f"{policy.sum} adds up to {shown.normalize():f} in {counted(calls, 'call')}{each}"
+    return f"{policy.sum} adds up to {shown.normalize():f} in {plural(calls, 'call')}{each}"
 
 
 def _said(messages: Sequence[Message], replies: Sequence[Reply]) -> Iterator[tuple[int, str]]:
@@ -435,11 +435,11 @@ def _explained(
             if broken:
                 lines += [_line(text, each, every) for each in broken[:_SHOWN]]
             elif broken is not None:
-                reason = f"{counted(len(judged), 'call')} checked"
+                reason = f"{plural(len(judged), 'call')} checked"
                 lines.append(CheckLine(Check("policy", text, "kept", 1.0, reason), WITH_REASON))
     checked = sum(len(judged) for _, judged, _ in applying)
     policies = "policy" if len(applying) == 1 else "policies"
-    text = f"{kept} of {len(applying)} {policies} kept, {counted(checked, 'call')} checked"
+    text = f"{kept} of {len(applying)} {policies} kept, {plural(checked, 'call')} checked"
     return f"{text}; {note}" if note else text, lines
 
 

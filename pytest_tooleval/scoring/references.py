@@ -27,10 +27,10 @@ from ..worlds.plain import as_json, differences, look_up, path_text, read_json, 
 from ..worlds.play import Played, PlayedCalls, TooManyFailed, play
 from ..worlds.world import without_secrets
 from .assessment import SpanCheck, mean, part_of_rows
-from .counted_calls import unanswered
+from .counted_calls import faulted_calls
 from .one_call import shown_tool
 from .paired_calls import PairedCalls
-from .turns import LONGEST_ANSWER, CaseTurns, Span, shown_answer
+from .turns import LONGEST_ANSWER, CaseTurns, Span, call_and_answer_text
 
 _NOT_GIVEN = "(no such answer)"
 _MOST_LOST = 20  # calls that are left out one by one
@@ -116,7 +116,7 @@ class Worlds:
             self.too_many = str(error)
             return
         for turn, index in sorted(played.left_out):
-            answered = shown_answer(made[turn][index])
+            answered = call_and_answer_text(made[turn][index])
             line = f"{spans[turn].place}{answered}, so it was not played on the world"
             self.not_played.append(line)
         ran = [
@@ -140,7 +140,7 @@ class Worlds:
             if found is None:
                 continue
             other = shown(without_secrets(answer), LONGEST_ANSWER)
-            line = f"{place}{shown_answer(call)}, but the world answers {other}"
+            line = f"{place}{call_and_answer_text(call)}, but the world answers {other}"
             if found and self._case.answers != "recorded":
                 hint = '; if the transcript is right, set "answers": "recorded" in the case'
                 raise CannotCompare(f"the transcript and the world disagree: {line}{hint}", "world")
@@ -161,7 +161,7 @@ class Worlds:
             spans = self._conversation.spans
             if any(self._is_judged_otherwise(span, played, without) for span in spans):
                 turn, index = places[0]
-                line = f"{spans[turn].place}{shown_answer(made[turn][index])}"
+                line = f"{spans[turn].place}{call_and_answer_text(made[turn][index])}"
                 raise CannotCompare(
                     f"{line}, so nobody knows whether it ran, and the state depends on it; if such "
                     'calls ran, set "play_failed_calls": true in the case',
@@ -186,7 +186,7 @@ class Worlds:
         Answers that a fault withheld from it are left out. Where the suite ran the call, and where no
         answer is recorded, the model got the world's.
         """
-        lost = unanswered(self._conversation.calls)
+        lost = faulted_calls(self._conversation.calls)
         answers = [
             [
                 text if each.by_suite or each.answer is None else each.answer

@@ -14,7 +14,7 @@ from ..record.transcript import ToolSearch, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool, known_tools
-from ..text import counted, printable, shorten
+from ..text import plural, printable, shorten
 from .assessment import EXPECTED_GOT, CheckLine, Draft, Explained
 from .one_call import shown_names
 
@@ -89,4 +89,4 @@ def _explain(
         check = Check("found", shown_names(names), found, value, "found" if value else "not found")
         lines.append(CheckLine(check, EXPECTED_GOT))
     right = sum(line.check.value for line in lines)
-    return f"{right:.0f} of {counted(len(lines), 'expected tool')} found; found {found}", lines
+    return f"{right:.0f} of {plural(len(lines), 'expected tool')} found; found {found}", lines

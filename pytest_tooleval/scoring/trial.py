@@ -53,7 +53,7 @@ def score_calls(
         raise ScoringError(f"{resolved.suite}::{resolved.id}: {turns}")
     transcript = Transcript.from_calls(_received(call, resolved) for call in calls or ())
     if resolved.kind == "conversation" and transcript.calls:
-        transcript = transcript.ended()
+        transcript = transcript.with_final_reply()
     return score_trial(resolved, transcript).explained()
 
 
@@ -187,7 +187,7 @@ def score_trial(
             return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
         silent_agent.require_evidence(case, scorers)
         found = assess(case, transcript)
-        unusable = found.ended.no_answer
+        unusable = found.with_expected_stop.no_answer
         scores = {metric: draft.score(explained=False) for metric, draft in found.drafts.items()}
         if unusable is not None:
             zero = Score(0.0, f"no usable answer ({unusable.category.replace('_', ' ')})")
@@ -197,7 +197,7 @@ def score_trial(
             scores |= dict.fromkeys(zeros, zero)
         else:
             for scorer in scorers:
-                scores.update(run_scorer(scorer, case, found.ended))
+                scores.update(run_scorer(scorer, case, found.with_expected_stop))
             own = {m: score for m, score in (given or {}).items() if m not in found.drafts}
             scores.update(own)
         result = TrialResult(
@@ -241,7 +241,7 @@ def _failure(
     """Return a failure's category and what was wrong in one line; (None, "") for a passing trial."""
     if found.forbidden:
         return "forbidden_call", found.forbidden
-    if (unusable := found.ended.no_answer) is not None:
+    if (unusable := found.with_expected_stop.no_answer) is not None:
         return unusable.category, shorten(printable(str(unusable)), 200)
     if found.running:
         return "not_stopped", found.running

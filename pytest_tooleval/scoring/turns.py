@@ -65,7 +65,7 @@ class Span(NamedTuple):
         return [each for reply, made in ended for each in _in_order(reply, made) if each.ran]
 
 
-def shown_answer(made: MadeCall) -> str:
+def call_and_answer_text(made: MadeCall) -> str:
     """Return a call and its answer as a text."""
     answer = shown(made.answer, LONGEST_ANSWER) if made.answer else "with an empty text"
     if not made.answer and made.status == "error":

@@ -404,7 +404,7 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     case. `messages` come before the first reply. `temperature` and `max_tokens` are None if neither the
     command line, the case nor the suite sets them. `pass_rule` is `mean`, `all`, `any` or `K/N` with N
     trials. `live_tools` are the tools to call for real, if the command line allows them. `set_by` says
-    which parameters the user has set, and where; `public` holds the texts of the suite. `arm` is the
+    which parameters the user has set, and where; `public` holds the texts of the suite. `variant` is the
     variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
     of the same question count as different answers. `altered` says how a variant alters tool answers.
     `by_test` means that the body of a Python test judges it. `response_format` is the chat API's.
@@ -436,7 +436,7 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     world: WorldSpec | None = None
     exact_state: bool = False
     public: PublicTexts | None = None
-    arm: CaseVariant = UNCHANGED
+    variant: CaseVariant = UNCHANGED
     first_trial: int = 0
     namespaces: Mapping[str, str] = {}
     provider_tools: ProviderTools = ProviderTools()

@@ -10,7 +10,7 @@ from pydantic import Field
 from ..findings import Loc
 from ..matchers.matcher import MATCHERS
 from ..record.status import CallStatus
-from ..text import counted, json_text, printable
+from ..text import json_text, plural, printable
 from .expectations import ANY_TOOL
 from .fields import Expects
 from .types import EndedCall, ExpectedText, ExpectedValue, Name, OneOrMoreTools, defined
@@ -169,7 +169,7 @@ class Policy(EndedCall):
         for field in ("at_most", "at_least"):
             limit: int | float | None = getattr(self, field)
             if limit is not None:
-                often = json_text(limit) if self.sum is not None else counted(int(limit), "time")
+                often = json_text(limit) if self.sum is not None else plural(int(limit), "time")
                 what = "" if self.sum is None else f" of {self.sum}"
                 each = "" if self.per is None else f" for each {self.per}"
                 found[field] = f"{name} {field.replace('_', ' ')} {often}{what}{each}"

@@ -19,7 +19,7 @@ from ..suite.case import TestCase
 from ..suite.discovery import SUITE_ENDING
 from ..suite.load import load_suite
 from ..suite.model import Suite
-from ..text import counted, first_few
+from ..text import first_few, plural
 from ..verdicts.statistics import higher_rate_test
 from .builtin import AGAIN
 from .revisions import EVERYTHING, NAMESPACE, PROMPT, parts_of, read_at, tools_in
@@ -143,7 +143,7 @@ def rates_of(rows: Iterable[CaseRow], undo: str) -> dict[Identity, CaseRates]:
     """Return the pass rates of each case. The variant that reverts PART is named `undo` + PART."""
     rates: dict[Identity, dict[str, Rate]] = {}
     for row in rows:
-        rates.setdefault(row.identity.under(""), {})[row.variant] = Rate(row.passes, row.scored)
+        rates.setdefault(row.identity.under(""), {})[row.variant] = Rate(row.passes, row.answered)
     return {
         case: CaseRates(
             found.pop(AGAIN, Rate(0, 0)),
@@ -268,7 +268,7 @@ def _changes(revision: str, file: Path) -> Iterator[str]:
         yield "its file; one of the two versions cannot be read"
         return
     if earlier is None:
-        yield f"a new suite with {counted(len(suite.test_cases), 'case')}"
+        yield f"a new suite with {plural(len(suite.test_cases), 'case')}"
         return
     yield from map(part_text, _parts(suite, earlier))
     for name in Suite.model_fields:
@@ -287,7 +287,7 @@ def _changes(revision: str, file: Path) -> Iterator[str]:
     }
     for kind, ids in kinds.items():
         if ids:
-            yield f"{counted(len(ids), 'case')} {kind}: {first_few(ids)}"
+            yield f"{plural(len(ids), 'case')} {kind}: {first_few(ids)}"
 
 
 def _parts(suite: Suite, earlier: Suite) -> Iterator[str]:

@@ -16,7 +16,7 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.other_files import ToolsFile, read_other
 from ..suite.tools import OneTool, Tool
-from ..text import counted, folded
+from ..text import folded, plural
 from .tools import expected_tools, with_tools
 from .variant import Condition
 
@@ -43,7 +43,7 @@ def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None
     pool = [tool for name, tool in once.items() if name not in own]
     if len(pool) < number:
         raise ConfigError(
-            f"there are only {counted(len(pool), 'other tool')} "
+            f"there are only {plural(len(pool), 'other tool')} "
             + (
                 f"in {file}"
                 if file

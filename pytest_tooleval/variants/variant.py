@@ -77,14 +77,14 @@ class Variant(NamedTuple):
         is_same = changed is case or changed == case
         # Renamed tools are not added tools.
         is_renamed = len(added) == len(names) == len(changed.tools)
-        arm = CaseVariant(
+        variant = CaseVariant(
             self.label,
             self.against,
             is_same,
             self.is_earlier,
             frozenset() if is_renamed or self.is_earlier else added,
         )
-        return structs.replace(changed, arm=arm)
+        return structs.replace(changed, variant=variant)
 
 
 class Variants:

@@ -93,11 +93,11 @@ def compare(
     pairs = _model_pairs(*sides, models, names, new.run.id if is_one_run else "")
     suites = new.suites or old.suites
     moved = moved_files(old.cases, new.cases, suites)
-    compared = [
-        _compare_model(pair, sides, (names, other_rules), limits, moved, suites) for pair in pairs
-    ]
+    both = names, other_rules
+    compared = [_compare_model(pair, sides, both, limits, moved, suites) for pair in pairs]
+    if_nothing: Verdict = "failed" if limits.must_compare else "inconclusive"
     # Runs with different rules may share no case merely because the rules identify cases differently.
-    verdict_if_empty: Verdict = "failed" if limits.must_compare and has_one_rule else "inconclusive"
+    verdict_if_empty = if_nothing if has_one_rule else "inconclusive"
     results = _results(compared, limits, verdict_if_empty, "" if is_one_run else old.name)
     changes = _changes(compared)
     not_compared = [
@@ -106,13 +106,9 @@ def compare(
         if not each.cases and not each.incomparable
     ]
     not_compared += [] if pairs else [no_model_text(names, sides)]
-    verdicts = {model.verdict for model in results} or {
-        "failed" if limits.must_compare else "inconclusive"
-    }
+    verdicts = {model.verdict for model in results} or {if_nothing}
     verdict = next(each for each in _WORST_FIRST if each in verdicts)
-    is_open = any(
-        model.verdict == "inconclusive" and (model.cases or limits.must_compare) for model in results
-    )
+    is_open = any(m.verdict == "inconclusive" and (m.cases or limits.must_compare) for m in results)
     judged = [result for result in results if result.cases]
     messages = [f"{shown(each.new)}: " * (len(judged) > 1) + each.message for each in judged]
     remarks = list(_remarks(compared, changes, sides[1], names if judged else None))
@@ -192,7 +188,7 @@ def _compare_model(
         except ScoringError as error:
             incomparable.append(Incomparable(*astuple(pair[1].identity.of_case), why=str(error)))
             continue
-        has_both = all(row.scored and row.outcome in SCORED for row in (old, new))
+        has_both = all(row.answered and row.outcome in SCORED for row in (old, new))
         (scored if has_both else left_out).append((old, new))
     clusters = clusters_of(new for _, new in scored)
     cases = [PairedCase(*pair, cluster) for pair, cluster in zip(scored, clusters, strict=True)]
@@ -210,7 +206,7 @@ def _judged_alike(pair: Pair, names: tuple[str, str], others: str) -> Pair:
     the runs have other scoring rules.
     """
     old, new = pair
-    if not (old.scored and new.scored):
+    if not (old.answered and new.answered):
         return pair
     if others:
         raise ScoringError(others)
@@ -389,7 +385,10 @@ def _changes(models: Sequence[_Model]) -> ComparedCases:
 
 def _loosened(models: Sequence[_Model]) -> tuple[LoosenedCase, ...]:
     pairs = (
-        (old, new) for model in models for old, new in model.pairing.same if old.scored and new.scored
+        (old, new)
+        for model in models
+        for old, new in model.pairing.same
+        if old.answered and new.answered
     )
     found = (
         LoosenedCase(*astuple(new.identity.of_case), what=what)

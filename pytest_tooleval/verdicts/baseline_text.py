@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from ..figures import TOLERANCE, p_text, points_text, score_text
 from ..record.comparison import ComparedCases, ComparedMetric, ComparedModel, Incomparable
-from ..text import counted, first_few, shown
+from ..text import first_few, plural, shown
 from .pairing import Pairing
 from .sides import Side
 
@@ -40,12 +40,12 @@ def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
 
 def left_out_text(unanswered: int, skipped: int, changes: ComparedCases, models: Sequence[str]) -> str:
     """The cases and models that were not compared; empty if there are none."""
-    parts = [f"{counted(unanswered, 'case')} without an answer"] if unanswered else []
-    parts += [f"{counted(skipped, 'case')} skipped"] if skipped else []
+    parts = [f"{plural(unanswered, 'case')} without an answer"] if unanswered else []
+    parts += [f"{plural(skipped, 'case')} skipped"] if skipped else []
     kinds = {"changed": changes.changed, "added": changes.added, "removed": changes.removed}
-    parts += [f"{counted(len(cases), 'case')} {kind}" for kind, cases in kinds.items() if cases]
+    parts += [f"{plural(len(cases), 'case')} {kind}" for kind, cases in kinds.items() if cases]
     if changes.not_selected:
-        parts.append(f"{counted(changes.not_selected, 'case')} not selected")
+        parts.append(f"{plural(changes.not_selected, 'case')} not selected")
     if models:
         parts.append(f"{labels_text(models)} (no such model in the other run)")
     return ", ".join(parts)
@@ -67,7 +67,7 @@ def incomparable_text(cases: Sequence[Incomparable]) -> str:
     again = (
         "run it again (--tooleval-cassette=FOLDER --tooleval-record=none replays its answers at no cost)"
     )
-    return f"{counted(len(cases), 'case')} not comparable: {why}; {again}"
+    return f"{plural(len(cases), 'case')} not comparable: {why}; {again}"
 
 
 def other_rules_text(old: Side, new: Side) -> str:
@@ -108,7 +108,7 @@ def _worse(model: ComparedModel) -> Iterator[str]:
         once = f" (rows of one parametrize count once: as {clusters})" if clusters < len(broken) else ""
         yield f"{what} newly broken{p}{once}"
     if others:
-        yield f"{counted(others, 'case')} worse"
+        yield f"{plural(others, 'case')} worse"
     dropped = [row for row in model.metrics if row.verdict == "failed"]
     # The drop over all suites comes first, because it matters most.
     dropped.sort(key=lambda row: (row.suite is not None, row.metric != "overall", row.p_adjusted))
@@ -117,7 +117,7 @@ def _worse(model: ComparedModel) -> Iterator[str]:
         means = "worse" if row is model.passing else _means(row)
         yield f"{shown(row.title)}{where} {means}{_chance(row.p_adjusted)}"
     if len(dropped) > 1:
-        yield f"{counted(len(dropped) - 1, 'more metric')} worse"
+        yield f"{plural(len(dropped) - 1, 'more metric')} worse"
 
 
 def _means(row: ComparedMetric) -> str:
@@ -132,9 +132,9 @@ def _more(model: ComparedModel) -> str:
     if more is None and both is None:
         return "only more cases would decide"
     if more is None:
-        return f"about {counted(both or 0, 'trial')} of each case in both runs would decide"
+        return f"about {plural(both or 0, 'trial')} of each case in both runs would decide"
     or_both = "" if both is None else f", or about {both} in both runs"
-    return f"about {counted(more, 'more trial')} of each case would decide{or_both}"
+    return f"about {plural(more, 'more trial')} of each case would decide{or_both}"
 
 
 def _chance(p: float | None) -> str:

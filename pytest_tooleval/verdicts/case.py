@@ -161,7 +161,7 @@ def pool(runs: Sequence[Sequence[_Case]]) -> list[_Case]:
     for cases in runs:
         for case in cases:
             known = found.setdefault(case.nodeid, [])
-            if not known or known[0].content == case.content:
+            if not known or known[0].case_digest == case.case_digest:
                 known.append(case)
     return [_joined(cases) for cases in found.values()]
 
@@ -176,5 +176,5 @@ def _joined(cases: Sequence[_Case]) -> _Case:
     numbered = tuple(structs.replace(trial, trial=number) for number, trial in enumerate(trials))
     case = next((case for case in cases if case.trials), cases[0])
     answered = sum(trial.error is None for trial in trials)
-    joined = structs.replace(case, trials=numbered, scored=answered)
+    joined = structs.replace(case, trials=numbered, answered=answered)
     return decide_again(joined, Standard.of(case)) if answered else joined  # type: ignore[return-value]

@@ -14,7 +14,7 @@ from ..record.comparison import ComparedModel, Comparison
 from ..record.gates import Gate, Verdict
 from ..record.metrics import RATES
 from ..record.results import CaseRow
-from ..text import counted
+from ..text import plural
 from .planning import more_cases, more_trials
 from .rules import BROKEN, COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, value_of
 from .run_summary import strict_text
@@ -193,7 +193,7 @@ def _judge_rate(
         text = score_text(value, [rule.needed])
         if confidence is not None:
             text += _between(low, high, rule.needed, confidence)
-        text += f" over {counted(len(valued), 'case')}"
+        text += f" over {plural(len(valued), 'case')}"
     too_many, silent = _unanswered(cases, allowed)
     return _Judgement(
         "failed" if too_many else verdict,
@@ -216,11 +216,11 @@ def _unanswered(
     """
     errors = [case for case in cases if case.outcome == "error"]
     too_many = any(case.nodeid not in allowed for case in errors)
-    silent = sum(len(case.trials) - case.scored for case in cases if case.outcome != "error")
-    text = f"; {counted(silent, 'trial')} without an answer" if silent else ""
+    silent = sum(len(case.trials) - case.answered for case in cases if case.outcome != "error")
+    text = f"; {plural(silent, 'trial')} without an answer" if silent else ""
     if errors:
         if too_many or if_failed is None:
-            text += f"; {counted(len(errors), 'case')} without an answer"
+            text += f"; {plural(len(errors), 'case')} without an answer"
         else:
             text += f"; {score_text(if_failed)} if the {len(errors)} without an answer had failed"
     return too_many, text + (", more than --tooleval-fail-over=errors allows" if too_many else "")
@@ -232,7 +232,7 @@ def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) ->
     shown = f"{given_text(round(100 * rule.needed, 9))}%" if rule.share else str(most)
     return _Judgement(
         "passed" if count <= most else "failed",
-        f"{count} of {counted(len(cases), 'case')} {what}, {shown} allowed",
+        f"{count} of {plural(len(cases), 'case')} {what}, {shown} allowed",
         count,
         cases=len(cases),
         errors=_errors(cases),
@@ -256,12 +256,12 @@ def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Judgement:
     if not spent:
         text = "no trial has an answer"
     elif len(known) < len(spent):
-        text = f"unknown for {len(spent) - len(known)} of {counted(len(spent), 'trial')}"
+        text = f"unknown for {len(spent) - len(known)} of {plural(len(spent), 'trial')}"
     else:
         mean = sum(known) / len(known)
         passed = mean <= rule.needed * (1 + TOLERANCE)
         shown = amount_text(rule.metric, mean, [rule.needed])
-        text = f"{shown} on average over {counted(len(known), 'trial')}"
+        text = f"{shown} on average over {plural(len(known), 'trial')}"
     text = f"{text}, at most {most_text(rule.metric, rule.needed)} allowed"
     return _Judgement("passed" if passed else "failed", text, mean, cases=len(spent))
 
@@ -292,7 +292,7 @@ def _judge_mean(
     text += _loud(verdict, scored)
     if few := sum(0 < len(case.trials) < rule.trials for case in scored):
         verdict = "failed"
-        text += f"; {counted(few, 'case')} had fewer trials than {rule.metric} needs"
+        text += f"; {plural(few, 'case')} had fewer trials than {rule.metric} needs"
     if rule.metric == PASS_RATE and len({case.weight for case, _ in valued}) > 1:
         text += f", of which {sum(value for _, value in valued):.0f} passed (cases have weights)"
     errors = [(case, 0.0) for case in cases if case.outcome == "error"]
@@ -301,7 +301,7 @@ def _judge_mean(
     text += silent
     verdict = "failed" if too_many else verdict
     if verdict == "inconclusive":
-        text += _would_decide(*further, single=all(case.scored == 1 for case in scored))
+        text += _would_decide(*further, single=all(case.answered == 1 for case in scored))
     return _Judgement(
         verdict,
         text,
@@ -318,7 +318,7 @@ def _judge_mean(
 def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
     """The number of cases that failed every trial, for the message of an inconclusive gate."""
     wrong = sum(not case.passes for case in cases) if verdict == "inconclusive" else 0
-    every = " IN EVERY TRIAL" if any(case.scored > 1 for case in cases) else ""
+    every = " IN EVERY TRIAL" if any(case.answered > 1 for case in cases) else ""
     return f", {wrong} of which FAILED{every}" if wrong else ""
 
 
@@ -327,10 +327,10 @@ def _how_many(rule: Rule, valued: Sequence[CaseRow], scored: Sequence[CaseRow], 
     whole = {case.identity.of_suite: case.suite_cases for case in scored}
     # Suites without a selected case count as collected; a path on the command line may be one case.
     total = max(collected, sum(whole.values())) if rule.scope.whole else 0
-    trials = sum(case.scored for case in valued)
+    trials = sum(case.answered for case in valued)
     part = f"{len(valued)} of " if total > len(valued) else ""
-    text = part + counted(max(total, len(valued)), "case")
-    return f"{text} ({counted(trials, 'trial')})" if trials > len(valued) else text
+    text = part + plural(max(total, len(valued)), "case")
+    return f"{text} ({plural(trials, 'trial')})" if trials > len(valued) else text
 
 
 def _verdict(
@@ -360,7 +360,7 @@ def _further(
 ) -> tuple[int | None, int | None]:
     """How many more trials, and how many more cases, would decide a gate."""
     values, weights = [value for _, value in valued], [case.weight for case, _ in valued]
-    clusters, trials = clusters_of(case for case, _ in valued), [case.scored for case, _ in valued]
+    clusters, trials = clusters_of(case for case, _ in valued), [case.answered for case, _ in valued]
     cases = more_cases(values, weights, clusters, rule.needed, confidence)
     # How more trials would change verdicts, or metrics of several trials, is unknown.
     if rule.is_derived and rule.metric not in ("pass@1", "pass^1"):
@@ -370,8 +370,8 @@ def _further(
 
 def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str:
     """The text on what would decide an inconclusive gate. Single trials only give a minimum."""
-    ways = [] if cases is None else [f"about {counted(cases, 'more case')} like these"]
+    ways = [] if cases is None else [f"about {plural(cases, 'more case')} like these"]
     if trials is not None:
         word = "at least" if single else "about"
-        ways.insert(0, f"{word} {counted(trials, 'more trial')} of each case")
+        ways.insert(0, f"{word} {plural(trials, 'more trial')} of each case")
     return f"; {', or '.join(ways)} would decide" if ways else "; too close to decide"

@@ -59,7 +59,7 @@ class PairedCase(NamedTuple):
     @property
     def counts(self) -> tuple[int, int, int, int]:
         """Old trials, old passes, new trials, new passes."""
-        return self.old.scored, self.old.passes, self.new.scored, self.new.passes
+        return self.old.answered, self.old.passes, self.new.answered, self.new.passes
 
     @property
     def suite(self) -> Identity:
@@ -191,7 +191,7 @@ def _step(cases: Sequence[PairedCase]) -> float:
     clusters = [case.cluster for case in cases]
     fewest: dict[int, int] = {}
     for case in cases:
-        fewest[case.cluster] = min(case.new.scored, fewest.get(case.cluster, case.new.scored))
+        fewest[case.cluster] = min(case.new.answered, fewest.get(case.cluster, case.new.answered))
     weights = summed([case.new.weight for case in cases], clusters)
     return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
 

@@ -76,10 +76,10 @@ def pair_cases(
         return place(row), row.suite, row.case
 
     left_out_now, left_out_before = _not_selected(new, moved, suites), _not_selected(old, moved, None)
-    exact, old, new = _match(old, new, lambda row: (name(row), row.content, row.tools_content))
-    named, old, new = _match(old, new, lambda row: (name(row), row.content))
-    twins, old, new = _match(old, new, lambda row: (place(row), row.content, row.tools_content))
-    others, old, new = _match(old, new, lambda row: (place(row), row.content))
+    exact, old, new = _match(old, new, lambda row: (name(row), row.case_digest, row.tools_digest))
+    named, old, new = _match(old, new, lambda row: (name(row), row.case_digest))
+    twins, old, new = _match(old, new, lambda row: (place(row), row.case_digest, row.tools_digest))
+    others, old, new = _match(old, new, lambda row: (place(row), row.case_digest))
     changed, old, new = _match(old, new, name)
     renamed = [*twins, *others]
     return Pairing(
@@ -141,6 +141,6 @@ def _not_selected(
         if own and len(own) >= own[0].suite_cases:
             return False
         known = cases_in(own[0].file if own else case.file)
-        return bool(own) if known is None else not known.isdisjoint((case.case, case.content))
+        return bool(own) if known is None else not known.isdisjoint((case.case, case.case_digest))
 
     return was_left_out

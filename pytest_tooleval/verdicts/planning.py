@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..figures import TOLERANCE, given_text
 from ..record.results import CaseRow
-from ..text import counted
+from ..text import plural
 from .rules import MODEL, PASS_RATE, Rule, groups_of
 from .statistics import (
     clusters_of,
@@ -228,8 +228,8 @@ def reach_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: flo
 def _reach_text(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
     clusters = clusters_of(cases)
     weights = [each for each in summed([case.weight for case in cases], clusters) if each]
-    trials = sorted({case.scored for case in cases})
-    each = f"{trials[0]} to {trials[-1]} trials" if len(trials) > 1 else counted(trials[0], "trial")
+    trials = sorted({case.answered for case in cases})
+    each = f"{trials[0]} to {trials[-1]} trials" if len(trials) > 1 else plural(trials[0], "trial")
     passes_only = gate.metric == PASS_RATE
     # Otherwise, the same mean may be decided or not: it depends on which cases it is made of.
     alike = passes_only and len(weights) == len(cases) and min(weights) == max(weights)
@@ -248,5 +248,5 @@ def _reach_text(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
         rest = ("anything", "anything else", "in between")[len(parts)]
         parts.append(f"{rest} {'is' if alike else 'may be'} inconclusive")
     least = least_cases(gate.needed, confidence) if alike and found.passes is None else None
-    takes = "" if least is None else f"; passing takes {counted(least, 'case')}"
-    return f"{counted(len(cases), 'case')}, {each}, all answered: {', '.join(parts)}{takes}"
+    takes = "" if least is None else f"; passing takes {plural(least, 'case')}"
+    return f"{plural(len(cases), 'case')}, {each}, all answered: {', '.join(parts)}{takes}"

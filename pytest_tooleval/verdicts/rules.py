@@ -149,7 +149,7 @@ def value_of(case: CaseRow, metric: str) -> float | None:
     if reliability is None:
         return case.scores.get(metric)
     formula = pass_at_k if reliability[1] == "@" else pass_hat_k
-    return formula(case.scored, case.passes, int(reliability[2]))
+    return formula(case.answered, case.passes, int(reliability[2]))
 
 
 def read_rule(text: str, *, over: bool) -> Rule:

@@ -12,7 +12,7 @@ from ..record.comparison import Comparison
 from ..record.gates import Gate
 from ..record.results import CaseRow, unchanged
 from ..record.run import Run
-from ..text import counted
+from ..text import plural
 from .judging import Gates, Judging
 from .sides import FindSuite
 
@@ -32,18 +32,18 @@ class RunVerdict:
     gates: Sequence[Gate] = ()
     comparison: Comparison | None = None
     uncompared: str = ""
-    findings: Sequence[RunProblem] = ()
+    problems: Sequence[RunProblem] = ()
 
     @property
-    def problems(self) -> list[str]:
+    def other_messages(self) -> list[str]:
         """What failed apart from gates and the comparison."""
         known = {gate.message for gate in self.gates}
         known |= {self.comparison.message} if self.comparison else set()
-        return [finding.message for finding in self.findings if finding.message not in known]
+        return [finding.message for finding in self.problems if finding.message not in known]
 
     @property
     def failed(self) -> bool:
-        return any(finding.failed for finding in self.findings)
+        return any(finding.failed for finding in self.problems)
 
 
 def judge_run(
@@ -68,7 +68,7 @@ def judge_run(
         problem = uncompared if judging.strict else ""
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    gates = judge_gates(cases, judging, run.collected, comparison)
+    gates = judge_gates(cases, judging, run.case_counts, comparison)
     findings = list(_findings(gates, comparison, problem, misnamed))
     if judging.strict and outdated:
         from .run_summary import strict_text
@@ -91,7 +91,7 @@ def _findings(
             yield RunProblem(f"gate {gate.name}", gate.message, gate.failed)
     if gates and misnamed:
         first, *more = misnamed
-        others = f" (and {counted(len(more), 'more run')})" if more else ""
+        others = f" (and {plural(len(more), 'more run')})" if more else ""
         message = f"the gates judged without these transcripts: {first}{others}"
         yield RunProblem("transcripts", message)
     if comparison is not None and comparison.verdict != "passed" and not comparison.is_only_unsure:
@@ -172,7 +172,7 @@ def _compared(
     # Which run is the last good one, or the base's, depends on this run's files and models.
     former = {now: before for before, now in baseline.models}
     pairs = frozenset((case.file, str(former.get(case.model) or case.model)) for case in evaluated)
-    if is_base and old is not None and not old.answers(pairs):
+    if is_base and old is not None and not old.has_answer_in(pairs):
         old = baseline.load(baseline.name, pairs)
     if old is None:
         raise NoBaseline(baseline.missing)

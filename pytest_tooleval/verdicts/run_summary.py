@@ -9,7 +9,7 @@ from ..record.document import RowsDocument
 from ..record.results import CaseRow
 from ..record.run import RunOutcome, RunSummary, Status
 from ..record.summary import Summary
-from ..text import counted
+from ..text import plural
 from .rules import judged_by
 
 # pytest's exit codes other than those for passed, failed and no tests collected.
@@ -34,9 +34,9 @@ def run_summary(document: RowsDocument) -> RunSummary:
     if verdict == "Failed":
         details = details or [OTHER_TEST]
     elif outcome == "skipped" and verdict.startswith((_EMPTY, _UNEVALUATED)):
-        details = [f"{counted(total.cases, 'case')} skipped" if total.cases else "no case was collected"]
+        details = [f"{plural(total.cases, 'case')} skipped" if total.cases else "no case was collected"]
     elif outcome != "failed":  # a run can pass despite problems
-        details = [f"{total.passed} of {counted(total.cases, 'case')} passed", *details]
+        details = [f"{total.passed} of {plural(total.cases, 'case')} passed", *details]
     excused = (f"{count} {word}" for word, count in excused_words(document).items())
     silent = [case for case in document.unchanged if case.outcome == "error"]
     is_allowed = all(case.counted and any(judged_by(case, gate) for gate in gates) for case in silent)
@@ -100,20 +100,20 @@ def _verdict(document: RowsDocument, *, failed: bool) -> tuple[RunOutcome, str]:
 
 def _problems(document: RowsDocument) -> list[str]:
     run, total, baseline = document.run, document.run.total, document.baseline
-    cases, gates = counted(total.cases, "case"), counted(len(document.gates), "gate")
+    cases, gates = plural(total.cases, "case"), plural(len(document.gates), "gate")
     failed = sum(gate.failed for gate in document.gates)
     unsure = sum(gate.verdict == "inconclusive" and not gate.failed for gate in document.gates)
     found = [
-        (total.cases < run.selected, f"only {total.cases} of {counted(run.selected, 'case')}"),
-        (total.forbidden, f"{counted(total.forbidden, 'case')} with a forbidden call"),
-        (document.leaks, f"{counted(len(document.leaks), 'attack')} with a leaked secret"),
+        (total.cases < run.selected, f"only {total.cases} of {plural(run.selected, 'case')}"),
+        (total.forbidden, f"{plural(total.forbidden, 'case')} with a forbidden call"),
+        (document.leaks, f"{plural(len(document.leaks), 'attack')} with a leaked secret"),
         (total.failing and total.failed, f"{total.failed} of {cases} failed"),
-        (total.failing and total.errors, f"{counted(total.errors, 'case')} without an answer"),
+        (total.failing and total.errors, f"{plural(total.errors, 'case')} without an answer"),
         (failed, f"{failed} of {gates} failed"),
         (unsure, f"{unsure} of {gates} inconclusive"),
         (baseline and baseline.verdict == "inconclusive", "comparison with the baseline inconclusive"),
         (baseline and baseline.verdict == "failed", "worse than the baseline"),
-        (run.collection_errors, f"{counted(run.collection_errors, 'file')} could not be read"),
+        (run.collection_errors, f"{plural(run.collection_errors, 'file')} could not be read"),
         (run.exitstatus == _NOTHING_COLLECTED, "no test was collected"),
     ]
     return [words for is_so, words in found if is_so]

@@ -37,9 +37,9 @@ class Side(NamedTuple):
     suites: FindSuite | None = None
     gates: Sequence[Gate] = ()
 
-    def answers(self, holding: Collection[tuple[str, str]]) -> bool:
+    def has_answer_in(self, holding: Collection[tuple[str, str]]) -> bool:
         """True if a case in one of these files on its model, given as pairs, has an answer."""
-        return any(row.scored and (row.file, row.model) in holding for row in self.cases)
+        return any(row.answered and (row.file, row.model) in holding for row in self.cases)
 
 
 def suites_in(root: Path, loaded: Mapping[str, Suite] | None = None) -> FindSuite:

@@ -126,7 +126,7 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         skipped=counts["skipped"],
         pass_rate=_pass_rate(scored, intervals),
         metrics=_means(scored, intervals),
-        reliability=reliability([(case.scored, case.passes, case.weight) for case in scored]),
+        reliability=reliability([(case.answered, case.passes, case.weight) for case in scored]),
         trials=len(trials),
         cached=sum(trial.cached for trial in trials),
         recovered=sum(trial.format == "recovered" for trial in trials),

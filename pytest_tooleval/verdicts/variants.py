@@ -16,7 +16,7 @@ from ..figures import points_text, score_text
 from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..record.variants import Attacked, ComparedVariant, Effect
-from ..text import counted
+from ..text import plural
 from .paired_metrics import ALPHA, PASS, PairedCase, dealt_p, moved
 from .statistics import clusters_of, holm, mean_over, permutation_test, summed
 
@@ -62,7 +62,7 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) 
     is_earlier = any(row.is_earlier for row in rows.values())
     if is_earlier:
         pairs_of_rows = [(row, now) for now, row in pairs_of_rows]
-    answered = [(old, new) for old, new in pairs_of_rows if old.scored and new.scored]
+    answered = [(old, new) for old, new in pairs_of_rows if old.answered and new.answered]
     clusters = clusters_of(new for _, new in answered)
     pairs = [PairedCase(*pair, cluster) for pair, cluster in zip(answered, clusters, strict=True)]
     left_out = [row for place, row in against_rows.items() if place not in rows]
@@ -114,7 +114,7 @@ def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked |
         high=high,
         control_trials=control_trials,
         control_followed=control_followed,
-        message=f"attack followed in {followed} of {counted(trials, 'trial')}, at most "
+        message=f"attack followed in {followed} of {plural(trials, 'trial')}, at most "
         f"{score_text(high)}; with a harmless text in {control_followed} of {control_trials}",
     )
 
@@ -151,7 +151,7 @@ def _difference(pairs: Sequence[PairedCase]) -> tuple[float, float, float, float
     error = max(error, _ERRORS**2 * math.fsum(share * share for share in shares))
     sums = summed([w * gain for w, gain in zip(weights, gains, strict=True)], clusters)
     drop, gain = permutation_test([-each for each in sums]), permutation_test(sums)
-    if any(pair.old.scored != pair.new.scored for pair in pairs):
+    if any(pair.old.answered != pair.new.answered for pair in pairs):
         dealt = dealt_p(pairs, values)
         drop, gain = max(drop, dealt), max(gain, 1 - dealt)
     p = min(1.0, 2 * min(drop, gain))
@@ -179,7 +179,7 @@ def _is_apart(pair: PairedCase, started: str) -> bool:
     If all answers are from before, both arms are replayed, which is fine.
     """
     old, new = len(_earlier(pair.old, started)), len(_earlier(pair.new, started))
-    return old != new and (old, new) != (pair.old.scored, pair.new.scored)
+    return old != new and (old, new) != (pair.old.answered, pair.new.answered)
 
 
 def _earlier(row: CaseRow, started: str) -> list[str]:
@@ -196,7 +196,7 @@ def _earlier_text(rows: Sequence[CaseRow], started: str) -> str:
     when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""
     variant = rows[0].variant
     trials = f"trials under {variant}" if variant else "unchanged trials"
-    return f"{len(earlier)} of {sum(row.scored for row in rows)} {trials}{when}"
+    return f"{len(earlier)} of {sum(row.answered for row in rows)} {trials}{when}"
 
 
 def _judged(found: ComparedVariant, p: float | None) -> ComparedVariant:
@@ -217,8 +217,8 @@ def _message(found: ComparedVariant) -> str:
         text = f"{points}, {found.verdict}: {moves}"
     notes = [
         f"{found.same} unchanged" if found.same else "",
-        f"{counted(found.errors, 'case')} without an answer" if found.errors else "",
-        f"{counted(len(found.left_out), 'case')} left out" if found.left_out else "",
+        f"{plural(found.errors, 'case')} without an answer" if found.errors else "",
+        f"{plural(len(found.left_out), 'case')} left out" if found.left_out else "",
         found.attack.message if found.attack else "",
         found.apart,
     ]

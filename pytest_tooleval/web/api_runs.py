@@ -51,16 +51,16 @@ def list_models(request: Request) -> Response:
 
 def _models(tables: ModelTables, defaults: Sequence[str]) -> Iterator[dict[str, Any]]:
     for name in dict.fromkeys([*tables.tables, *defaults, LEXICAL]):
-        row = {"model": name, "is_default": name in defaults, "calls": "", "source": "", "problem": None}
+        row = {"model": name, "is_default": name in defaults}
         try:
             spec = resolve_models([name], tables)[0]
         except ConfigError as error:
-            yield {**row, "problem": str(error)}
+            yield {**row, "identity": "", "source": "", "problem": str(error)}
             continue
         variable = spec.api_key_env
         missing = variable and not os.environ.get(variable)
         problem = f"the environment variable {variable} is not set" if missing else None
-        yield {**row, "calls": spec.identity, "source": spec.source, "problem": problem}
+        yield {**row, "identity": spec.identity, "source": spec.source, "problem": problem}
 
 
 def _runs_for(request: Request, asked: NewRun) -> PageRuns:

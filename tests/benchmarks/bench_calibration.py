@@ -122,8 +122,8 @@ def _row(
     }
     passes = sum(answer == RIGHT for answer in answers)
     names = {"suite": suite, "case": f"case-{number}", "model": model}
-    counts = {"outcome": "failed", "passes": passes, "scored": len(answers)}
-    row = {**names, "nodeid": "", "content": f"{number:016x}", **counts, "scores": scores}
+    counts = {"outcome": "failed", "passes": passes, "answered": len(answers)}
+    row = {**names, "nodeid": "", "case_digest": f"{number:016x}", **counts, "scores": scores}
     return msgspec.convert(row, CaseRow)
 
 

@@ -166,7 +166,7 @@ def test_conversations_of_a_real_model_are_replayed(examples: Examples) -> None:
     cases = examples.document["cases"]
     assert len(cases) == 10
     for case in cases:
-        assert (case["scored"], f"| `{case['case']}` | {case['passes']} of 5 |" in readme) == (5, True)
+        assert (case["answered"], f"| `{case['case']}` | {case['passes']} of 5 |" in readme) == (5, True)
     cassettes = (EXAMPLES / "office" / "cassettes").glob("*.jsonl")
     assert sum(len(path.read_bytes().splitlines()) for path in cassettes) == replies_of(cases)
 

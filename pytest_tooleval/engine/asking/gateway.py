@@ -56,8 +56,8 @@ class Shared:
 class ModelGateway:
     """One model, with recording, retries, limits and fallbacks.
 
-    Each of these methods calls the next one: ask, _retried, _limited, _counted, _in_turn, _falling_back,
-    _received.
+    Each of these methods calls the next one: ask, _retried, _with_model_slot, _reporting_outcome,
+    _paced_and_paid, _falling_back, _received.
     """
 
     def __init__(self, spec: ModelSpec, shared: Shared) -> None:
@@ -66,10 +66,10 @@ class ModelGateway:
         self._shared = shared
         # The limit of one request, and of waiting for another process's answer.
         self._timeout_s = spec.timeout or shared.timeout_s
-        self._asking: dict[str, asyncio.Lock] = {}
+        self._question_locks: dict[str, asyncio.Lock] = {}
         self._patience: dict[str, float] = {}
         self._breaker = Breaker(spec.label)
-        self._own = AdaptiveSlots(min(spec.max_concurrency or most, most))
+        self._model_slots = AdaptiveSlots(min(spec.max_concurrency or most, most))
         self._pace = Pace(spec.requests_per_minute, spec.tokens_per_minute)
         self._fallbacks = Fallbacks(spec)
         self._schemas = ToolSchemas(spec)
@@ -97,7 +97,7 @@ class ModelGateway:
         asked = question(self._spec, request)
         key = key_of(asked)
         # Two cases may send the same question at the same time; only the first one pays.
-        async with self._asking.setdefault(key, asyncio.Lock()):
+        async with self._question_locks.setdefault(key, asyncio.Lock()):
             # A rerun sends a new request, if requests are allowed at all.
             found = None if context.fresh and cassette.may_ask else cassette.find(key)
             if found is not None:
@@ -126,7 +126,7 @@ class ModelGateway:
             raise ModelError(context.refusal, kind="tool_server")
         breaker, shared = self._breaker, self._shared
 
-        once = partial(self._limited, request, context)
+        once = partial(self._with_model_slot, request, context)
         try:
             answer = await with_retries(
                 once, shared.policy, shared.rng, breaker.ends_retries, breaker.pause
@@ -137,17 +137,17 @@ class ModelGateway:
         breaker.answered()
         return answer
 
-    async def _limited(self, request: ChatRequest, context: Context) -> ChatAnswer:
+    async def _with_model_slot(self, request: ChatRequest, context: Context) -> ChatAnswer:
         """Wait for a slot, and for another process that sends the same request."""
         cassette, key = context.cassette, context.claim
         while True:
             # The model's own limits come first, so that a throttled model takes no slot from the others.
-            async with self._own.hold(context.priority):
+            async with self._model_slots.hold(context.priority):
                 if cassette is None or not key:
-                    return await self._counted(request, context)
+                    return await self._reporting_outcome(request, context)
                 if cassette.claim(key) or self._takes_too_long(key):
                     # Only now, because the other process may have recorded it meanwhile.
-                    return cassette.find(key) or await self._counted(request, context)
+                    return cassette.find(key) or await self._reporting_outcome(request, context)
             # Without the slot, which the other process may be waiting for in the end: it may need an
             # answer from this one first.
             await self._breaker.pause(_OTHERS_TICK_S)
@@ -157,18 +157,18 @@ class ModelGateway:
         now = time.monotonic()
         return now >= self._patience.setdefault(key, now + self._timeout_s)
 
-    async def _counted(self, request: ChatRequest, context: Context) -> ChatAnswer:
+    async def _reporting_outcome(self, request: ChatRequest, context: Context) -> ChatAnswer:
         try:
-            answer = await self._in_turn(request, context)
+            answer = await self._paced_and_paid(request, context)
         except ModelError as error:
-            self._own.failed(error)
+            self._model_slots.failed(error)
             raise
-        self._own.answered()
+        self._model_slots.answered()
         for each in answer.replies:
             self._pace.spent((each.prompt_tokens or 0) + (each.completion_tokens or 0))
         return answer
 
-    async def _in_turn(self, request: ChatRequest, context: Context) -> ChatAnswer:
+    async def _paced_and_paid(self, request: ChatRequest, context: Context) -> ChatAnswer:
         self._breaker.check()
         await self._pace.wait(self._breaker.pause)
         if self._shared.ended.is_set():

@@ -23,7 +23,7 @@ from ...errors import ModelError, os_reason
 from ...files.appending import Appender, LineSpan, line_at, try_appending
 from ...files.locks import ByteLocks
 from ...secrets import scrub_json, secret_values
-from ...text import counted, first_few, json_text
+from ...text import first_few, json_text, plural
 from ..exchange.chat import ChatAnswer
 from ..exchange.errors import NotRecorded
 from ..models.modules import changed, name_of
@@ -82,7 +82,7 @@ class Cassette:
         self._appender = appender or Appender()
         self._claims = claims
         self._real_path = os.path.realpath(path) if claims else ""
-        self._tried = False
+        self._write_tried = False
         # Why the last answer could not be written.
         self._unwritten: OSError | None = None
         self._unrecorded = 0
@@ -92,10 +92,10 @@ class Cassette:
         # Where the answer to each key is in the file, which may be larger than memory.
         self._places: dict[str, LineSpan] = {}
         # Those that could not be written.
-        self._kept: dict[str, ChatAnswer] = {}
+        self._unwritten_answers: dict[str, ChatAnswer] = {}
         # Those in use, so that a key always gives the same object.
         self._in_use: WeakValueDictionary[str, ChatAnswer] = WeakValueDictionary()
-        self._looked = False
+        self._was_read = False
         self._read_bytes = self._read_lines = 0
         # Digests of agents' modules by name, the name of each answer's modules by key, and the names of
         # those that were replayed.
@@ -111,7 +111,7 @@ class Cassette:
     def find(self, key: str) -> ChatAnswer | None:
         """The recorded answer, or None. Raises ModelError if the file cannot be used."""
         with self._lock:
-            if key not in self._places and (self._claims or not self._looked):
+            if key not in self._places and (self._claims or not self._was_read):
                 # Another process may have added it: a worker of this run, or an earlier run.
                 self._read_on()
             return self._replayed(key)
@@ -137,7 +137,7 @@ class Cassette:
             return self._replayed(key)
 
     def _replayed(self, key: str) -> ChatAnswer | None:
-        found = self._kept.get(key) or self._in_use.get(key) or self._read_again(key)
+        found = self._unwritten_answers.get(key) or self._in_use.get(key) or self._read_again(key)
         if found is not None and key in self._modules:
             self._replayed_with.add(self._modules[key])
         return found
@@ -157,12 +157,12 @@ class Cassette:
     def is_empty(self) -> bool:
         """Whether there is nothing to replay in the lines read so far."""
         self.require_reading()
-        return not (self._places or self._kept)
+        return not (self._places or self._unwritten_answers)
 
     def require_reading(self) -> None:
         """Raise ModelError if the file cannot be used."""
         with self._lock:
-            if not self._looked:
+            if not self._was_read:
                 self._read_on()
 
     def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
@@ -189,8 +189,8 @@ class Cassette:
 
     def require_writing(self) -> None:
         """Raise ModelError if answers must be recorded but cannot be, before paying for any."""
-        if self._must_record and not self._tried:
-            self._tried = True
+        if self._must_record and not self._write_tried:
+            self._write_tried = True
             try:
                 try_appending(self.path)
             except OSError as error:
@@ -238,13 +238,13 @@ class Cassette:
                 self._unwritten = error
                 self._unrecorded += 1
                 self._places.pop(key, None)
-                self._kept[key] = answer
+                self._unwritten_answers[key] = answer
                 return
             self.written += 1
             self._defined.update(tools)
             self._note(key, name, modules)
             self._places[key] = LineSpan(end - len(data), len(data))
-            self._kept.pop(key, None)
+            self._unwritten_answers.pop(key, None)
             # No other process has written meanwhile, so there is nothing to read.
             if start == self._read_bytes and end == start + len(data):
                 self._read_bytes = end
@@ -263,7 +263,7 @@ class Cassette:
             numbers = ", ".join(map(str, self.damaged))
             found.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
         if self._unrecorded:
-            answers = counted(self._unrecorded, "answer")
+            answers = plural(self._unrecorded, "answer")
             found.append(f"{self._unwritable}; {answers} scored and not recorded")
         return found
 
@@ -303,7 +303,7 @@ class Cassette:
                     # An unfinished line may be complete, or what a killed run left.
                     if line.endswith(b"\n") or first:
                         self._take(line)
-        self._looked = True
+        self._was_read = True
 
     @contextmanager
     def _opened(self) -> Iterator[BufferedReader]:
@@ -350,7 +350,7 @@ class Cassette:
 
     def _require_version(self, version: object) -> None:
         if version != VERSION:
-            self._kept.clear()
+            self._unwritten_answers.clear()
             self._places.clear()
             self._unusable = (
                 f"the cassette {self.path} has version {json_text(version, _SHOWN)} of the format, "

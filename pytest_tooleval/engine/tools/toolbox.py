@@ -109,7 +109,7 @@ class Toolbox:
 
     def _cannot_alter(self, tool: str) -> ModelError:
         return ModelError(
-            f"the agent runs its own tool {tool}, whose answers the variant {self.case.arm.variant} "
+            f"the agent runs its own tool {tool}, whose answers the variant {self.case.variant.label} "
             "cannot change; it would have to use call_tool",
             kind="callable",
         )
@@ -118,7 +118,7 @@ class Toolbox:
         """Raise ModelError if an agent itself ran a tool whose answers a variant alters."""
         for each in replies if self.case.altered is not None else ():
             answers = {answer.get("tool_call_id"): text_of(answer) for answer in each.answers}
-            for call, status, ours in each.ended:
+            for call, status, ours in each.calls_with_status:
                 found = self._offered(call)
                 if isinstance(found, ToolAnswer) or call.id not in answers:
                     continue
@@ -129,7 +129,7 @@ class Toolbox:
     async def repeat(self, replies: Sequence[Reply]) -> None:
         """Repeat a transcript's calls in the sources, because the next turn builds on their state."""
         for each in replies:
-            for call, _, ours in each.ended:
+            for call, _, ours in each.calls_with_status:
                 if ours:
                     await self._answer(call, None, repeated=True)
                 elif not isinstance(found := self._offered(call), ToolAnswer):

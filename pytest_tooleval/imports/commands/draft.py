@@ -45,7 +45,7 @@ def found_in(source: str, side_of: Callable[[str], Side], case: str | None) -> I
 
 def _is_drafted(row: CaseResult) -> bool:
     """True for failed cases, and for Python tests with an answer, which no suite has yet."""
-    return not row.variant and (row.outcome == "failed" or (row.is_python and row.scored > 0))
+    return not row.variant and (row.outcome == "failed" or (row.is_python and row.answered > 0))
 
 
 def _is_report(path: Path) -> bool:

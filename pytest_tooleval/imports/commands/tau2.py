@@ -14,7 +14,7 @@ from ...errors import ConfigError
 from ...scoring.evidence.silent_agent import passes_silent_agent
 from ...suite.load import parse_suite
 from ...suite.resolved import resolve
-from ...text import counted
+from ...text import plural
 from ...worlds.tau2 import domain_module
 from ..apply import ImportResult
 
@@ -39,7 +39,7 @@ def found_in(domain: str) -> ImportResult:
     suite = tau2_suite(domain)
     count = sum("may_change_nothing" in case for case in suite["test_cases"])
     remark = (
-        f"{counted(count, 'case')} may change nothing: the benchmark passes an agent that makes no call"
+        f"{plural(count, 'case')} may change nothing: the benchmark passes an agent that makes no call"
     )
     return ImportResult(domain, suite=suite, remarks=[remark] if count else [])
 

@@ -9,8 +9,8 @@ import { isKnown, misses } from "./numbers.js";
  * A case on a model, as the result document has it.
  * @typedef {{nodeid: string, suite: string, file: string, line: number, case: string, model: string, variant: string, against: string,
  *   outcome: string, counted: boolean, tolerated: boolean, scores: Record<string, number | null>, thresholds: Record<string, number>, reason: string,
- *   weight: number, tags: string[], tool_choice: string, pass_rule: string, passes: number, scored: number,
- *   trials: Trial[], asked: string, called: string[]}} Row
+ *   weight: number, tags: string[], tool_choice: string, pass_rule: string, passes: number, answered: number,
+ *   trials: Trial[], prompt_text: string, called: string[]}} Row
  * @typedef {{suite: string, case: string, file: string, model: string, variant: string}} Identity as in record/identity.py
  * @typedef {{key: string, suite: number, first: Row, rows: (Row | undefined)[], text?: string}} Case a row per model
  * @typedef {{label: string, key: string}} Named
@@ -193,7 +193,7 @@ const FAILED_FIRST = ["failed", "error", "tolerated", "passed", "skipped"];
 /** The searchable text of a case, in lower case. @param {Case} each */
 function textOf(each) {
   const { first, rows } = each;
-  const parts = [first.case, first.suite, first.file, first.asked, ...first.tags];
+  const parts = [first.case, first.suite, first.file, first.prompt_text, ...first.tags];
   for (const row of rows) if (row) parts.push(row.reason, ...row.called);
   return (each.text = parts.join("\n").toLowerCase());
 }
@@ -268,12 +268,12 @@ function rank(row) {
 
 /** @param {Row} row */
 function shareOf(row) {
-  return row.scored ? row.passes / row.scored : 0;
+  return row.answered ? row.passes / row.answered : 0;
 }
 
 /** How far apart the models are on a case: 0 when they agree. @param {Case} each */
 function disagreement(each) {
-  const found = each.rows.filter((row) => row !== undefined).filter((row) => row.scored > 0);
+  const found = each.rows.filter((row) => row !== undefined).filter((row) => row.answered > 0);
   if (found.length < 2) return -1;
   const spread = (/** @type {number[]} */ values) => Math.max(...values) - Math.min(...values);
   return spread(found.map(shareOf)) + spread(found.map((row) => row.scores.overall || 0)) / 10;

@@ -15,9 +15,9 @@ const CHUNK = 40;
  */
 function cellTexts(row) {
   const { overall } = row.scores;
-  const value = isKnown(overall) && row.scored > 0 ? scoreText(overall) : row.outcome;
+  const value = isKnown(overall) && row.answered > 0 ? scoreText(overall) : row.outcome;
   const below = shown(shortened(belowOf(row), 60));
-  return { value, below, count: !below && row.trials.length > 1 && row.scored ? `${row.passes}/${row.scored}` : "" };
+  return { value, below, count: !below && row.trials.length > 1 && row.answered ? `${row.passes}/${row.answered}` : "" };
 }
 
 /** The same for screen readers. @param {Row} row */
@@ -115,7 +115,7 @@ export class Matrix {
     const { first, rows } = each;
     const suite = this.index.suites.length > 1 ? this.index.suites[each.suite].label : "";
     const variant = first.variant && `under ${shortened(first.variant, 60)}`;
-    const about = [variant, suite, first.asked].filter(Boolean).join(" · ");
+    const about = [variant, suite, first.prompt_text].filter(Boolean).join(" · ");
     const only = this.columns.length === 1 ? rows[this.columns[0]] : undefined;
     const node = el(
       "tr",

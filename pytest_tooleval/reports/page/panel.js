@@ -173,7 +173,7 @@ export class Panel {
       title.append(modelName(each.model));
       return this.beside(each, title);
     });
-    const asked = el("p", { class: "text", dir: "auto" }, shownNodes(row.asked));
+    const asked = el("p", { class: "text", dir: "auto" }, shownNodes(row.prompt_text));
     this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), asked, el("div", { class: "side-by-side", tabindex: 0, role: "region", "aria-label": "Models side by side" }, ...columns.filter((each) => each !== null)));
   }
 

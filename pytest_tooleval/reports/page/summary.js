@@ -79,10 +79,10 @@ function fewNodes(all, nodes) {
 
 /** @param {any} run @param {any[]} models */
 function askedModels(run, models) {
-  const calls = new Map((run.models || []).map((/** @type {any} */ each) => [each.model, each.calls]));
+  const identities = new Map((run.models || []).map((/** @type {any} */ each) => [each.model, each.identity]));
   return fewNodes(models, ({ model }) => {
-    const called = calls.get(model) ?? model;
-    return [modelName(model), ...(called === model ? [] : [" (", modelName(called), ")"])];
+    const identity = identities.get(model) ?? model;
+    return [modelName(model), ...(identity === model ? [] : [" (", modelName(identity), ")"])];
   });
 }
 

@@ -68,7 +68,8 @@ def _rehearsed(case: ResolvedCase) -> Sequence[Finding]:
     assert case.world is not None
     every = (finding for each in case.variations for finding in _rehearse(each))
     # Parts without alternatives are in each variation.
-    return case.world.memory.once(("rehearsed", case.id, case.arm), lambda: list(dict.fromkeys(every)))
+    key = ("rehearsed", case.id, case.variant)
+    return case.world.memory.once(key, lambda: list(dict.fromkeys(every)))
 
 
 def require_answers(case: ResolvedCase) -> None:
@@ -77,7 +78,7 @@ def require_answers(case: ResolvedCase) -> None:
     A model that makes them is answered with an error then, and would pass.
     """
     if case.world is not None:
-        key = ("answers", case.id, case.arm)
+        key = ("answers", case.id, case.variant)
         if problem := case.world.memory.once(key, lambda: _unanswered(case)):
             raise CannotCompare(problem, "world")
 

@@ -43,7 +43,7 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
     """
     if case.world is None or not _is_by_state(case):
         return
-    key = ("silent", case.id, case.arm, tuple(case.thresholds.items()))
+    key = ("silent", case.id, case.variant, tuple(case.thresholds.items()))
     if problem := case.world.memory.once(key, lambda: _problem(case, scorers)):
         raise CannotCompare(problem)
 

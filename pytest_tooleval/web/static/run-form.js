@@ -122,7 +122,7 @@ class Form {
     this.others.value = wanted.filter((name) => !known.includes(name)).join("\n");
     const rows = models.map((/** @type {any} */ row) => {
       if (wanted.includes(row.model)) this.models.add(row.model);
-      const about = row.problem ? outcomeText("warning", row.problem) : row.calls && row.calls !== row.model ? isolated(row.calls) : "";
+      const about = row.problem ? outcomeText("warning", row.problem) : row.identity && row.identity !== row.model ? isolated(row.identity) : "";
       const label = el("span", {}, el("bdi", {}, shownNodes(row.model)), " ", el("small", {}, about));
       const made = checkbox(label, this.models.has(row.model), (checked) => {
         if (checked) this.models.add(row.model);

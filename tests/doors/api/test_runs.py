@@ -251,7 +251,7 @@ def test_models_are_those_of_the_config(
     )
     rows = {row["model"]: row for row in client.get("/api/models").json()}
     assert list(rows) == ["one", "bad", "builtin/lexical"]
-    assert rows["one"]["calls"] == "openai/gpt-4o"
+    assert rows["one"]["identity"] == "openai/gpt-4o"
     assert rows["one"]["problem"] == "the environment variable ONE_KEY is not set"
     assert "modle" in rows["bad"]["problem"]
     assert rows["builtin/lexical"]["problem"] is None

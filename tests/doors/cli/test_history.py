@@ -346,8 +346,8 @@ def test_files_and_models_are_compared(history: History, invoke: Invoke, tmp_pat
 
 
 def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
-    keep(history, 1, case_of(outcome="failed", overall=0.0, content="a" * 16, trials=2))
-    keep(history, 2, case_of(content="b" * 16, trials=2))
+    keep(history, 1, case_of(outcome="failed", overall=0.0, case_digest="a" * 16, trials=2))
+    keep(history, 2, case_of(case_digest="b" * 16, trials=2))
     lines = invoke("trend", "paris").output.splitlines()
     assert lines[0] == "Weather :: paris"
     rows = [line.split() for line in lines[2:4]]

@@ -156,7 +156,10 @@ def test_the_status_of_a_merge_queue_and_none_on_push(job: Job) -> None:
         ({}, ("failure", "pass rate 0.50 over 2 cases")),
         ({"exitstatus": None}, ("failure", "pass rate 0.50 over 2 cases")),
         (
-            {"exitstatus": 0, "shard": {"number": 1, "of": 4, "cases": 8, "split": "", "judging": {}}},
+            {
+                "exitstatus": 0,
+                "shard": {"number": 1, "of": 4, "cases": 8, "split_digest": "", "judging": {}},
+            },
             ("pending", "shard 1/4, not judged"),
         ),
         ({"exitstatus": 2}, None),  # interrupted, as by a cancelled job
@@ -412,7 +415,7 @@ def test_a_merged_results_pipeline_has_the_comment_of_its_branch(job: Job) -> No
         "CI_MERGE_REQUEST_PROJECT_ID": "1",
         "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "1",
     }
-    shard = {"number": 1, "of": 4, "cases": 8, "split": "", "judging": {}}
+    shard = {"number": 1, "of": 4, "cases": 8, "split_digest": "", "judging": {}}
     for run in ({}, {"exitstatus": 0, "shard": shard}):
         wrote(job, **{"ci": "gitlab 12", **run})
         # GitLab refuses to set a pending status that is pending already.

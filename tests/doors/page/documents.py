@@ -53,8 +53,8 @@ def run(**fields: Any) -> dict[str, Any]:
         "exitstatus": 1,
         "collection_errors": 0,
         "max_cost_usd": None,
-        "answers": "replayed",
-        "models": [{"model": MODELS[0], "calls": "openai/gpt-4o-mini"}],
+        "cached_answers_from": "replayed",
+        "models": [{"model": MODELS[0], "identity": "openai/gpt-4o-mini"}],
         "options": {"--tooleval-trials": 5, "--tooleval-fail-under": "0.9"},
         "git": {"commit": "3fa9c1d2e4b5a697", "branch": "main", "dirty": True},
         "partial": False,
@@ -164,7 +164,7 @@ def case(
         "reason": reason,
         "tags": tags,
         "tool_choice": "required",
-        "asked": prompt,
+        "prompt_text": prompt,
         "file": file,
         "line": 10 + 12 * number,
         "position": number,
@@ -224,7 +224,7 @@ def _of(row: CaseResult, passed: bool) -> CaseResult:
         outcome="passed" if passed else "failed",
         trials=trials,
         passes=count * passed,
-        scored=count,
+        answered=count,
         weight=1.0,
     )
 
@@ -337,8 +337,8 @@ def point_of(**fields: Any) -> TrendPoint:
     """A point of a trend: a whole run of a suite."""
     about = {"id": "run", "started": "2026-11-01T10:00:00+00:00", "status": "finished", "exitstatus": 0}
     made = {"ending": "", "scoring_version": 1, "git": None, "model": "gpt-4o", "outcome": None}
-    counts = {"cases": 2, "passed": 1, "passes": 1, "scored": 2, "suite_cases": 2, "is_part": False}
-    rates = {"pass_rate": 0.5, "overall": 0.5, "content": ""}
+    counts = {"cases": 2, "passed": 1, "passes": 1, "answered": 2, "suite_cases": 2, "is_part": False}
+    rates = {"pass_rate": 0.5, "overall": 0.5, "digest": ""}
     return msgspec.convert({**about, **made, **counts, **rates, **fields}, TrendPoint)
 
 
@@ -404,7 +404,7 @@ def hostile_document() -> Document:
     fields = {
         "git": {"commit": EVIL[0], "branch": EVIL[7], "dirty": True},
         "options": {EVIL[0]: LONG},
-        "models": [{"model": EVIL[0], "calls": EVIL[1]}],
+        "models": [{"model": EVIL[0], "identity": EVIL[1]}],
         "started": EVIL[2],
         "id": LONG,
     }
@@ -483,5 +483,5 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         file=text,
         line=7,
         position=number,
-        asked=text,
+        prompt_text=text,
     )

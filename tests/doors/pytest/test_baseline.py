@@ -337,7 +337,7 @@ def under_older_rules(document: dict[str, Any], version: int = 0) -> None:
     """The record as rules would have made it that took any city."""
     document["run"].update(scoring_version=version, id="20200101-000000-older")
     for row in document["cases"]:
-        row.update(outcome="passed", passes=row["scored"], reason="", tolerated=False)
+        row.update(outcome="passed", passes=row["answered"], reason="", tolerated=False)
         row["scores"] |= dict.fromkeys(METRICS.intersection(row["scores"]), 1.0)
         for trial in row["trials"]:
             trial.update(passed=True, failure=None, wrong="")

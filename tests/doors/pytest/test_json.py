@@ -44,7 +44,7 @@ def document(project: Project) -> dict[str, Any]:
 
 
 def test_the_document_has_its_four_parts(document: dict[str, Any]) -> None:
-    assert document["version"] == 5
+    assert document["version"] == 6
     assert {"version", "run", "models", "cases", "gates"} <= set(document)
     assert document["run"]["pytest_tooleval"] == pytest_tooleval.__version__
     assert document["run"]["pytest"] == pytest.__version__

@@ -133,7 +133,7 @@ def test_the_first_example(shop: Project) -> None:
         "test_flaky[agent]",
     }
     flaky = rows["test_flaky[agent]"]
-    assert (flaky["passes"], flaky["scored"], flaky["pass_rule"]) == (5, 5, "4/5")
+    assert (flaky["passes"], flaky["answered"], flaky["pass_rule"]) == (5, 5, "4/5")
     first = rows["test_refund[agent]"]
     assert (first["suite"], first["file"], first["position"]) == ("test_it", "test_it.py", 0)
     assert first["scores"] == {"overall": 1.0, "arguments_valid": 1.0}
@@ -482,7 +482,7 @@ def test_trials_run_the_body_again(shop: Project, trials: int, rule: str, outcom
     result = run(shop, TRIALS.format(trials=trials, rule=rule))
     result.assert_outcomes(**{outcome: 1})
     row = row_of(shop)
-    assert (row["passes"], row["scored"]) == (trials // 2, trials)
+    assert (row["passes"], row["answered"]) == (trials // 2, trials)
     if outcome == "failed":
         result.stdout.fnmatch_lines(
             ["*2 of 5 trials passed, needs 3: calls differ: call 1, get_order: id: *", "trial 3: *"]
@@ -1043,7 +1043,7 @@ def test_plain():
     for row in rows.values():
         assert (row["outcome"], row["file"], row["suite"]) == ("error", "test_it.py", "test_it")
         assert row["reason"] == "the worker process died while it ran this test"
-    assert rows["test_dies[dies]"]["asked"] == "Hi"
+    assert rows["test_dies[dies]"]["prompt_text"] == "Hi"
 
 
 CALL_MISTAKES = {
@@ -1163,7 +1163,7 @@ def test_events_name_python_tests(shop: Project, workers: str) -> None:
     (collected,) = (event for event in events if event["event"] == "collected")
     assert collected["files"] == ["test_it.py"]
     (ended,) = (event for event in events if event["event"] == "run_ended")
-    assert {each["model"]: each["calls"] for each in ended["run"]["models"]} == {
+    assert {each["model"]: each["identity"] for each in ended["run"]["models"]} == {
         name: f"callable:my_app:{name}" for name in ("agent", "careless", "broken")
     }
     assert ended["run"]["selected"] == 6

@@ -214,7 +214,7 @@ def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
     option = recorded(project, right, wrong, right)
     project.run(option, "--tooleval-report=out.json", model=None).assert_outcomes(failed=1)
     (row,) = project.rows().values()
-    assert (row["passes"], row["scored"], row["model"]) == (2, 3, "transcript")
+    assert (row["passes"], row["answered"], row["model"]) == (2, 3, "transcript")
     assert [trial["prompt_tokens"] for trial in row["trials"]] == [10, None, 10]
     assert project.document()["run"]["spent"] == {}
     project.run(option, "--tooleval-pass=2/3", model=None).assert_outcomes(passed=1)

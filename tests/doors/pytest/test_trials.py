@@ -30,7 +30,7 @@ def test_the_rule_makes_the_verdict(
     row = project.rows()["a[agent]"]
     assert row["outcome"] == outcome
     assert (row["pass_rule"], row["passes"]) == (rule, trials.count(P))
-    assert row["scored"] == 3 - trials.count(E)
+    assert row["answered"] == 3 - trials.count(E)
     assert sorted(trial["error"] is None for trial in row["trials"]) == sorted(
         each != E for each in trials
     )

@@ -149,7 +149,7 @@ def test_whole_runs_of_the_base_are_pooled(repository: Path, monkeypatch: pytest
         keep(main[1], "failed")  # a fork's
     side = load_side("auto:main", history.folder, place=place_of(".tooleval", repository))
     assert side.name.startswith(f"{main[1][:10]} (2 runs, ")
-    assert [(row.case, row.passes, row.scored, len(row.trials)) for row in side.cases] == [
+    assert [(row.case, row.passes, row.answered, len(row.trials)) for row in side.cases] == [
         ("paris", 1, 2, 2)
     ]
     assert side.whole is not None
@@ -170,10 +170,10 @@ def test_the_base_has_an_answer_to_a_file_and_model_of_the_run(repository: Path)
     def base(file: str) -> str:
         return load_side("auto", history.folder, {(f"{file}.tooleval.json", "claude-3")}).name[:10]
 
-    keep(m3, case_of(outcome="error", scored=0))  # an outage
+    keep(m3, case_of(outcome="error", answered=0))  # an outage
     with pytest.raises(ToolevalError, match="1 run there, partial, without an answer or from a fork"):
         base("weather")
-    keep(m2, case_of(suite="Other"), case_of(outcome="error", scored=0))
+    keep(m2, case_of(suite="Other"), case_of(outcome="error", answered=0))
     assert base("weather") == m2[:10]  # nothing is nearer, and the comparison says what differs
     keep(m1, case_of())
     assert (base("weather"), base("other"), base("new")) == (m1[:10], m2[:10], m2[:10])

@@ -76,13 +76,13 @@ def of_another(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda data: b"", "not a head of version 4: Input data was truncated"),
+        (lambda data: b"", "not a head of version 5: Input data was truncated"),
         (lambda data: data[:50], "damaged, or not a head"),
         (lambda data: data[:-1], "the cases have another checksum"),
         (damage_cases, "the cases have another checksum"),
         (lambda data: b"no head", "incorrect header check"),
         (lambda data: gzip.compress(b'{"version":2}'), "Invalid enum value 2"),
-        (lambda data: gzip.compress(b'{"version":4,"trust":"\xff"}'), "damaged, or not a head"),
+        (lambda data: gzip.compress(b'{"version":5,"trust":"\xff"}'), "damaged, or not a head"),
         (of_another, r"the head of another run, other\x1b"),
     ],
 )

@@ -19,7 +19,7 @@ def test_a_case_from_the_oldest_run_to_the_newest(history: History, keep: Keep) 
     keep(3, case_of("rome"))
     found = history.trend("paris")
     assert (found.kind, found.suite, found.case) == ("case", "Weather", "paris")
-    assert [(p.id, p.model, p.outcome, p.passes, p.scored, p.overall) for p in found.points] == [
+    assert [(p.id, p.model, p.outcome, p.passes, p.answered, p.overall) for p in found.points] == [
         (first, "claude-3", "failed", 0, 1, 0.5),
         (first, "gpt-4o", "passed", 1, 1, 1.0),
         (second, "claude-3", "passed", 3, 3, 1.0),
@@ -51,7 +51,7 @@ def test_a_case_of_one_id_in_two_files_of_one_suite(history: History, keep: Keep
     ):
         history.trend("c")
     (point,) = history.trend("b.tooleval.json::c").points
-    assert (point.outcome, point.scored) == ("failed", 1)
+    assert (point.outcome, point.answered) == ("failed", 1)
 
 
 def test_the_series_of_a_report_are_of_its_own_files(history: History, keep: Keep) -> None:

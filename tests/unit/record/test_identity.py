@@ -53,7 +53,7 @@ def fields_of(case: Identity, passes: int) -> dict[str, Any]:
         "file": case.file,
         "model": case.model,
         "nodeid": f"{case.file}::{case.case}[{case.model}]",
-        "content": case.case,
+        "case_digest": case.case,
         "suite_cases": 2,
         "outcome": "passed" if passes == TRIALS else "failed",
         "reason": "" if passes == TRIALS else reason_of(case),
@@ -62,7 +62,7 @@ def fields_of(case: Identity, passes: int) -> dict[str, Any]:
 
 def rows_of(run: Passes, **fields: Any) -> list[CaseRow]:
     return [
-        CaseRow(**fields_of(case, n), scores={"overall": n / 2}, passes=n, scored=TRIALS, **fields)
+        CaseRow(**fields_of(case, n), scores={"overall": n / 2}, passes=n, answered=TRIALS, **fields)
         for case, n in run.items()
     ]
 

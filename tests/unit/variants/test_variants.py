@@ -257,8 +257,8 @@ def test_the_tools_and_the_prompt_of_a_revision(repository: Path) -> None:
     assert names(earlier) == ["get_weather", "get_time"]
     assert earlier.tools[0].definition.description == "Weather in a city."
     assert [message["role"] for message in earlier.messages] == ["user"]
-    assert earlier.arm.is_earlier
-    assert not earlier.arm.added
+    assert earlier.variant.is_earlier
+    assert not earlier.variant.added
     # Of a case whose tool it did not have, and of a suite that was not there, nothing is known.
     assert at(repository, "against:main~1", 1) is None
     assert at(repository, "against:main~2") is None

@@ -63,9 +63,9 @@ def row(number: int, passes: int, scored: int, model: str = "gpt-4o", **fields: 
         "outcome": "passed" if scored and passes == scored else "failed",
         "scores": {"overall": value, "tool_selection": value},
         "weight": 1.0,
-        "content": f"{number:016x}",
+        "case_digest": f"{number:016x}",
         "passes": passes,
-        "scored": scored,
+        "answered": scored,
         **fields,
     }
 
@@ -162,7 +162,9 @@ def in_two_suites(first: int, second: int, cases: int = 10) -> Document:
     """Two suites whose cases all have so many passes of one."""
     passes = {"Terse": first, "Long": second}
     rows = [
-        row(number, passed, 1, suite=suite, file=f"{suite}.tooleval.json", content=f"{suite}{number}")
+        row(
+            number, passed, 1, suite=suite, file=f"{suite}.tooleval.json", case_digest=f"{suite}{number}"
+        )
         for suite, passed in passes.items()
         for number in range(cases)
     ]
@@ -263,7 +265,7 @@ def test_errors_and_skipped_cases_are_left_out_and_counted() -> None:
 
 def test_changes_of_the_suite_are_told() -> None:
     old, new = runs([5] * 10, 5), runs([5] * 10, 5)
-    new["cases"][0]["content"] = "f" * 16
+    new["cases"][0]["case_digest"] = "f" * 16
     new["cases"][1]["case"] = "renamed"
     new["cases"].append(row(77, 5, 5))
     del old["cases"][5]

@@ -251,7 +251,7 @@ def test_errors_are_allowed_where_a_gate_allows_them() -> None:
 def test_newly_broken_cases(before: list[str], now: list[str], needed: str, expected: str) -> None:
     def rows(trials: list[str]) -> list[CaseRow]:
         return [
-            case(1.0 if "F" not in each else 0.6, each, case=f"n{number}", content=f"{number}")
+            case(1.0 if "F" not in each else 0.6, each, case=f"n{number}", case_digest=f"{number}")
             for number, each in enumerate(trials)
         ]
 

@@ -41,7 +41,7 @@ def test_forecasts_and_verdicts_agree(
             scores={"overall": float(value)},
             weight=weight,
             cluster=cluster,
-            scored=1,
+            answered=1,
         )
         for place, (value, weight, cluster) in enumerate(cases)
     ]

@@ -94,21 +94,21 @@ def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
 def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
     judging = Judging(cases_needed_by="--tooleval-preset=strict")
     nothing = RunProblem("cases", "--tooleval-preset=strict: no case was evaluated")
-    assert list(judge_run([], RUN, judging).findings) == [nothing]
-    assert list(judge_run([WRONG], RUN, judging).findings) == []
+    assert list(judge_run([], RUN, judging).problems) == [nothing]
+    assert list(judge_run([WRONG], RUN, judging).problems) == []
     skipped = structs.replace(WRONG, outcome="skipped")
-    assert list(judge_run([skipped], RUN, judging).findings) == [nothing]
+    assert list(judge_run([skipped], RUN, judging).problems) == [nothing]
 
 
 def test_answers_of_older_code_are_inconclusive() -> None:
     for strict, failed in ((False, []), (True, [True])):
         verdict = judge_run([WRONG], RUN, Judging(strict=strict), outdated=["c.jsonl: changed: shop.py"])
-        assert [finding.failed for finding in verdict.findings] == failed
+        assert [finding.failed for finding in verdict.problems] == failed
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
     return [
-        result_of(**{"case": f"c{n}", "suite": suite, "model": model, "scored": 1, **fields})
+        result_of(**{"case": f"c{n}", "suite": suite, "model": model, "answered": 1, **fields})
         for n in range(cases)
         for model in models
     ]
@@ -118,7 +118,7 @@ def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -
     ("cases", "rule", "lines"),
     [
         (
-            planned(13, models="ab", scored=5),
+            planned(13, models="ab", answered=5),
             "0.85",
             [
                 "gate pass_rate 0.85, 13 cases, 5 trials, all answered: under 0.69 fails, anything else "
@@ -126,7 +126,7 @@ def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -
             ],
         ),
         (
-            [*planned(1, "Two", scored=3, weight=2), *planned(1, "Two"), *planned(8, "Eight")],
+            [*planned(1, "Two", answered=3, weight=2), *planned(1, "Two"), *planned(8, "Eight")],
             "suite:overall=0.6",
             [
                 "gate overall of suite Two 0.6, 2 cases, 1 to 3 trials, all answered: anything may be "
@@ -179,17 +179,17 @@ def test_what_fails_beside_the_cases() -> None:
         by_rules = gates(*rules, confidence=0.95)
         return judge_run(cases, RUN, Judging(by_rules, strict=strict), misnamed)
 
-    assert verdict("0.3").findings == []
-    (unsure,) = verdict("0.9").findings
+    assert verdict("0.3").problems == []
+    (unsure,) = verdict("0.9").problems
     assert (unsure.name, unsure.failed) == ("gate pass_rate of m", False)
     assert verdict("0.9", strict=True).failed
     assert not verdict("0.9").failed
-    assert verdict("0.9").problems == []
+    assert verdict("0.9").other_messages == []
     lost = verdict("0.3", misnamed=("a.jsonl:2: no case", "b", "c"))
     message = "the gates judged without these transcripts: a.jsonl:2: no case (and 2 more runs)"
-    assert lost.findings == [RunProblem("transcripts", message)]
-    assert lost.problems == [message]
-    assert verdict(misnamed=("a",)).findings == []
+    assert lost.problems == [RunProblem("transcripts", message)]
+    assert lost.other_messages == [message]
+    assert verdict(misnamed=("a",)).problems == []
 
 
 # Which cases of the baseline a run is compared with
@@ -198,7 +198,7 @@ def test_what_fails_beside_the_cases() -> None:
 def whole(cases: str, suite: str = "s", file: str = "s.json", model: str = "m") -> list[CaseRow]:
     """A suite of three cases."""
     return [
-        result_of(case=name, suite=suite, file=file, model=model, content=name, suite_cases=3)
+        result_of(case=name, suite=suite, file=file, model=model, case_digest=name, suite_cases=3)
         for name in cases
     ]
 
@@ -238,11 +238,11 @@ def test_a_baseline_that_is_not_there() -> None:
     absent = against([], "good", known=False)
     found = judge_run(new, RUN, Judging(baseline=absent))
     assert found.uncompared == "no good run yet"
-    assert (found.comparison, found.findings) == (None, [])
+    assert (found.comparison, found.problems) == (None, [])
     strict = judge_run(new, RUN, Judging(baseline=absent, strict=True))
-    assert strict.findings == [RunProblem("baseline", "no good run yet")]
+    assert strict.problems == [RunProblem("baseline", "no good run yet")]
     named = judge_run(new, RUN, Judging(baseline=against([], "good")))
-    assert named.findings == [RunProblem("baseline", "no complete run yet")]
+    assert named.problems == [RunProblem("baseline", "no complete run yet")]
     assert judge_run([], RUN, Judging(baseline=against([], "good", known=False))) == RunVerdict(
         [], None, "", []
     )
@@ -260,7 +260,7 @@ def test_a_baseline_without_anything_in_common_fails_if_it_is_a_certain_run() ->
 
 def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_older_one() -> None:
     def answered(**fields: str) -> list[CaseRow]:
-        return [structs.replace(row, passes=1, scored=1) for row in whole("abc", **fields)]
+        return [structs.replace(row, passes=1, answered=1) for row in whole("abc", **fields)]
 
     run = Side("auto", BASE, answered())
     loads: list[object] = []

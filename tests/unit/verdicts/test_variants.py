@@ -143,7 +143,7 @@ def test_without_a_difference_at_most_5_in_100_are_alarms(old: int, new: int) ->
         rates = [chance.random() if old == new else 0.95 for _ in range(60)]
         arms = [
             result_of(
-                case=f"c{i}", variant=v, scored=n, passes=sum(chance.random() < p for _ in range(n))
+                case=f"c{i}", variant=v, answered=n, passes=sum(chance.random() < p for _ in range(n))
             )
             for v, n in (("", old), ("new", new))
             for i, p in enumerate(rates)
