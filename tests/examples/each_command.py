@@ -15,11 +15,13 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema  # noqa: F401
 import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from pytest_tooleval.cli import main, mutate, suites, tools  # noqa: F401
+from pytest_tooleval.engine.tools.tokens import counter
 from pytest_tooleval.plugin import case_session  # noqa: F401
 from pytest_tooleval.scoring.evidence import rehearsal  # noqa: F401
 from pytest_tooleval.web.app import create_app
@@ -95,5 +97,6 @@ def in_a_fork(suite: Path) -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    counter()  # reads the vocabulary, which takes longer than most commands
     for each in sys.argv[1:]:
         print(json.dumps(in_a_fork(Path(each).resolve())), flush=True)

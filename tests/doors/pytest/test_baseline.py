@@ -168,9 +168,8 @@ def test_what_is_not_selected_is_not_removed(project: Project, selection: tuple[
     project.suite(right("a0"), right("a1", tags=["odd"]), file="a.tooleval.json", name="a")
     (project.path / "c.tooleval.json").unlink()
 
-    run = project.run_subprocess if "-n1" in selection else project.run
     options = ("--tooleval-baseline=old.json", "--tooleval-fail-under=0.5", "--tooleval-report=out.json")
-    result = run(*selection, *options)
+    result = project.run(*selection, *options)
     ran, of, left_out = SELECTIONS[selection]
     assert result.ret == 0
     part = f"{ran} of {of} cases" if of > ran else f"{ran} cases"
@@ -377,9 +376,8 @@ def older(project: Project) -> Project:
 def test_a_baseline_of_other_scoring_rules_is_not_comparable(
     older: Project, baseline: str, more: tuple[str, ...]
 ) -> None:
-    run = older.run_subprocess if more else older.run
     options = (f"--tooleval-baseline={baseline}", GATE, "--tooleval-report=out.json")
-    result = run(*options, "--tooleval-report=out.md", *more)
+    result = older.run(*options, "--tooleval-report=out.md", *more)
     assert result.ret == 0
     lacks = f"{baseline} has scores of other rules (version unknown, this run has {SCORING_VERSION})"
     told = f"30 cases not comparable: {lacks}; run it again (--tooleval-cassette=FOLDER"

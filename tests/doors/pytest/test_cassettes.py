@@ -60,7 +60,7 @@ def test_replaying_does_not_load_the_agent(project: Project) -> None:
     agent.write_text(agent.read_text() + '\nlog("imported.log", 1)\n')
     project.run(CASSETTE)
     assert project.log("imported") == [1]
-    project.run_subprocess(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
+    project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
     assert project.log("imported") == [1]
 
 
@@ -81,7 +81,7 @@ def test_a_replay_names_the_modules_of_the_agent_that_changed_since(project: Pro
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*changed since the recording: kit/prompts.py; if that may change*"])
     for workers in ([], ["-n2"]):
-        strict = project.run_subprocess(*replay, "--tooleval-fail-inconclusive", *workers)
+        strict = project.run(*replay, "--tooleval-fail-inconclusive", *workers)
         assert strict.ret == 1
         strict.stdout.fnmatch_lines(["*kit/prompts.py; if that may change * (fatal, because of *"])
 
@@ -106,7 +106,7 @@ def packaged(project: Project) -> None:
 def test_the_modules_of_a_package_are_those_of_the_project_under_xdist(project: Project) -> None:
     packaged(project)
     project.suite(right("a"), right("b"))
-    project.run_subprocess(CASSETTE).assert_outcomes(passed=2)
+    project.run(CASSETTE).assert_outcomes(passed=2)
     first, second = entries(project)
     names = ["common.py", "src/app/__init__.py", "src/app/prompts.py"]
     assert sorted(first["digests"]) == names  # type: ignore[call-overload]
@@ -115,7 +115,7 @@ def test_the_modules_of_a_package_are_those_of_the_project_under_xdist(project: 
     for name in (*names, "venv/site-packages/installed.py"):
         project.write(name, "# changed\n")
     (project.path / names[0]).unlink()
-    result = project.run_subprocess(CASSETTE, "--tooleval-record=none", "-n", "2")
+    result = project.run(CASSETTE, "--tooleval-record=none", "-n", "2")
     result.assert_outcomes(passed=2)
     line = f"*changed since the recording: {', '.join(names)}; if that may*"
     result.stdout.fnmatch_lines([line])
@@ -238,8 +238,7 @@ def test_a_line_of_another_version_ends_the_run_before_anything_is_asked(
     other = project.path / "tapes/other.jsonl"
     other.unlink()
     other.mkdir()
-    run = project.run_subprocess if "-n2" in options else project.run
-    result = run(CASSETTE, *options)
+    result = project.run(CASSETTE, *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines_random(
         [
@@ -249,7 +248,9 @@ def test_a_line_of_another_version_ends_the_run_before_anything_is_asked(
     )
     assert "INTERNALERROR" not in result.stdout.str()
     assert project.calls == []
-    run(CASSETTE, *options, "--deselect=weather.tooleval.json", "-k", "nothing").assert_outcomes()
+    project.run(
+        CASSETTE, *options, "--deselect=weather.tooleval.json", "-k", "nothing"
+    ).assert_outcomes()
 
 
 def test_the_tools_on_a_cassette_of_another_version(project: Project) -> None:
@@ -318,7 +319,7 @@ def test_a_run_that_is_killed_leaves_its_questions_to_the_others(project: Projec
 def test_each_question_is_asked_once_under_xdist(project: Project) -> None:
     same = right("a", delay=1)
     project.suite(same, {**same, "id": "b"})
-    project.run_subprocess("-n", "2").assert_outcomes(passed=2)
+    project.run("-n", "2").assert_outcomes(passed=2)
     assert project.calls == ["a"]
 
 

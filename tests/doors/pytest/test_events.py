@@ -121,7 +121,7 @@ def test_answers_that_came_while_one_is_waited_for_are_told(project: Project) ->
 
 def test_under_xdist_the_controller_tells(project: Project) -> None:
     project.suite(right("a"), wrong("b"), raising("c"), right("d"))
-    project.run_subprocess(EVENTS, "-n2")
+    project.run(EVENTS, "-n2")
     events = told(project)
     assert isinstance(events[0], RunStarted)
     assert only(events, Collected) == [Collected(files=(FILE,), cases={"agent": 4})]

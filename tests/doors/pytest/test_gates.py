@@ -65,9 +65,8 @@ def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) 
             terminalreporter.write_line(f"summary: {int(exitstatus)}")
         """,
     )
-    run = three.run_subprocess if workers else three.run
     files = ("--junitxml=out.xml", "--tooleval-report=out.json")
-    result = run("-s", "--tooleval-fail-under=overall=0.9", *files, *workers)
+    result = three.run("-s", "--tooleval-fail-under=overall=0.9", *files, *workers)
     result.stdout.fnmatch_lines(["*finish: 1", "summary: 1"])
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
@@ -157,9 +156,8 @@ def test_what_a_gate_can_decide_is_said_before_anything_is_asked(
     project: Project, option: Sequence[str]
 ) -> None:
     project.suite(*(right(f"c{i}") for i in range(13)), right("skipped", skip=True))
-    run = project.run_subprocess if "-n2" in option else project.run
     options = ("--tooleval-fail-under=85%", "--tooleval-trials=5", "--tooleval-confidence=95%")
-    lines = run(*options, *option, model="agent,other").outlines
+    lines = project.run(*options, *option, model="agent,other").outlines
     (power,) = (line for line in lines if line.startswith("tooleval: gate pass_rate 0.85, 13 cases, 5 "))
     starts = ("weather.", "tool calling: estimate", "2 workers [")
     first = next(i for i, line in enumerate(lines) if line.lstrip("=").lstrip().startswith(starts))

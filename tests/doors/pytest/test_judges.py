@@ -230,9 +230,7 @@ def test_the_estimate_counts_them(desk: Project) -> None:
     with MockServer(script=script) as server:
         serve(desk, server)
         tape = ("--tooleval-cassette=tape", *CAST)
-        result = desk.run_subprocess(
-            *tape, "--tooleval-estimate", "--tooleval-trials=2", model="careful"
-        )
+        result = desk.run(*tape, "--tooleval-estimate", "--tooleval-trials=2", model="careful")
         assert server.requests == 0
         result.stdout.re_match_lines(
             [
@@ -242,7 +240,7 @@ def test_the_estimate_counts_them(desk: Project) -> None:
             ]
         )
         desk.run(*tape, model="careful").assert_outcomes(passed=1)
-        result = desk.run_subprocess(*tape, "--tooleval-estimate", model="careful")
+        result = desk.run(*tape, "--tooleval-estimate", model="careful")
         result.stdout.re_match_lines([r"careful +1 +1 +0", r"ada .* +1 +1 +0", r"judge .* +1 +1 +0"])
 
 

@@ -149,7 +149,7 @@ def test_each_trial_has_a_session_and_an_answer_of_its_own(live: Live) -> None:
 
 def test_under_xdist(live: Live) -> None:
     write(live, FIRST, LAST)
-    live.run_subprocess("-n", "2", "--tooleval-allow-tools=*").assert_outcomes(passed=1)
+    live.run("-n", "2", "--tooleval-allow-tools=*").assert_outcomes(passed=1)
     assert len(live.log("server")) == 1
 
 

@@ -40,10 +40,9 @@ def merge(*arguments: str) -> Result:
 
 def run_shards(project: Project, of: int, *options: str, model: str | None = "agent") -> None:
     """All shards, into the folder `shards`; each passes."""
-    run = project.run_subprocess if "-n" in options else project.run
     for number in range(1, of + 1):
         files = (f"--tooleval-report=shards/{number}.json", f"--tooleval-shard={number}/{of}")
-        result = run(*files, *options, model=model)
+        result = project.run(*files, *options, model=model)
         assert result.ret == 0, result.stdout.str()
 
 
@@ -65,7 +64,7 @@ def replayed(project: Project, count: int) -> None:
     project.suite(*cases[:half])
     project.suite(*cases[half:], file="more/other.tooleval.json", name="Other")
     # Both models are the same agent, and share its answers.
-    project.run_subprocess("--tooleval-cassette=tapes", "--tooleval-history=off", "-q")
+    project.run("--tooleval-cassette=tapes", "--tooleval-history=off", "-q")
     for tape in (project.path / "tapes").rglob("*.jsonl"):
         lines = tape.read_text().splitlines(keepends=True)
         tape.write_text("".join(line for line in lines if "37)" not in line))

@@ -36,8 +36,7 @@ def test_a_wrong_config_is_a_usage_error_also_without_a_model(
 ) -> None:
     project.suite(right("a"))
     project.write("tooleval.toml", "[models.bot]\ncallabl = 'bot:answer'")
-    run = project.run_subprocess if "-n1" in arguments else project.run
-    result = run(*arguments, model=None)
+    result = project.run(*arguments, model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: *tooleval.toml:2:1: *unknown key 'callabl', did you mean*"])
     assert "Traceback" not in result.stderr.str()
@@ -127,14 +126,13 @@ MIXED: tuple[tuple[str, ...], ...] = (
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=str)
 def test_a_path_with_cases_alone_names_its_suites(folders: Project, workers: tuple[str, ...]) -> None:
     """A forgotten model must not be green; paths with other tests may be about those."""
-    run = folders.run_subprocess if workers else folders.run
     for arguments in PATHS[: 1 if workers else None]:
-        result = run(*arguments, *workers, model=None)
+        result = folders.run(*arguments, *workers, model=None)
         assert result.ret == pytest.ExitCode.USAGE_ERROR, arguments
         path = next(each for each in arguments if each.startswith("evals"))
         result.stderr.fnmatch_lines([f"ERROR: {ONLY_CASES.format(path)}"])
     for arguments in MIXED[: 1 if workers else None]:
-        result = run(*arguments, *workers, model=None)
+        result = folders.run(*arguments, *workers, model=None)
         assert result.ret == pytest.ExitCode.OK, arguments
         if "--co" not in arguments:
             result.stdout.fnmatch_lines(["* NOT EVALUATED: no model is set: *"])
@@ -142,7 +140,7 @@ def test_a_path_with_cases_alone_names_its_suites(folders: Project, workers: tup
 
 def test_a_verdict_without_a_model_is_a_usage_error_under_xdist(project: Project) -> None:
     project.suite(right("a"), right("b"))
-    result = project.run_subprocess("-n2", "--tooleval-preset=pr", model=None)
+    result = project.run("-n2", "--tooleval-preset=pr", model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: no model is set, and the preset pr needs one: use*"])
 

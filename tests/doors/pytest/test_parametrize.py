@@ -38,7 +38,7 @@ def rows(project: Project, *names: str) -> None:
 
 @pytest.mark.parametrize("workers", [(), ("-n2",)])
 def test_each_row_is_an_item(cities: Project, workers: tuple[str, ...]) -> None:
-    result = cities.run_subprocess("--tooleval-report=out.json", *workers)
+    result = cities.run("--tooleval-report=out.json", *workers)
     result.assert_outcomes(passed=2, failed=1)
     found = cities.rows()
     assert list(found) == [f"forecast[{name}][agent]" for name in ("Paris", "Rome", "Oslo")]

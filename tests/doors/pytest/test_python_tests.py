@@ -895,7 +895,7 @@ def test_under_xdist(shop: Project) -> None:
             f"def test_{n}(tooleval):\n    assert tooleval('Hi', agent=agent).text\n" for n in range(4)
         ),
     )
-    shop.run_subprocess("-n2", REPORT, model=None).assert_outcomes(passed=4)
+    shop.run("-n2", REPORT, model=None).assert_outcomes(passed=4)
     assert len(shop.document()["cases"]) == 4
 
 
@@ -925,7 +925,7 @@ def test_{each["id"]}(tooleval):
 def test_ten_cases_are_judged_alike_as_json_and_as_python(shop: Project, options: list[str]) -> None:
     found = []
     for file in _asked_alike(shop):
-        result = shop.run_subprocess(file, REPORT, "--tooleval-report=out.md", *options)
+        result = shop.run(file, REPORT, "--tooleval-report=out.md", *options)
         document = shop.document()
         (model,) = comparable(document["models"])
         rows = {
@@ -960,7 +960,7 @@ def test_reports_and_trends_have_python_cases(shop: Project) -> None:
     shop.write("test_it.py", HEAD + SIX.replace("def test_1", "@pytest.mark.smoke\ndef test_1"))
     files = [f"--tooleval-report=out.{ending}" for ending in ("html", "md", "csv", "json")]
     for _ in range(2):
-        shop.run_subprocess(*files, "--junitxml=j.xml", "-omarkers=smoke", model=None)
+        shop.run(*files, "--junitxml=j.xml", "-omarkers=smoke", model=None)
     names = [f"test_{number}" for number in range(6)]
     page = (shop.path / "out.html").read_text()
     packed = re.findall(r"\beJ[\w+/=]{100,}", page)
@@ -1032,7 +1032,7 @@ def test_plain():
     os._exit(3)
 """
     shop.write("test_it.py", HEAD + text)
-    shop.run_subprocess("-n2", "--max-worker-restart=9", REPORT, model="builtin/lexical")
+    shop.run("-n2", "--max-worker-restart=9", REPORT, model="builtin/lexical")
     rows = shop.rows()
     assert rows.keys() == {
         "test_dies[dies]",
@@ -1156,7 +1156,7 @@ def test_events_name_python_tests(shop: Project, workers: str) -> None:
     pytest.importorskip("xdist")
     shop.write("test_it.py", HEAD + SIX)
     given = () if workers == "-n0" else (workers,)
-    shop.run_subprocess(*given, "--tooleval-events=events.jsonl", model=None)
+    shop.run(*given, "--tooleval-events=events.jsonl", model=None)
     events = [json.loads(line) for line in (shop.path / "events.jsonl").read_text().splitlines()]
     kinds = Counter(event["event"] for event in events)
     assert (kinds["case_started"], kinds["case_done"]) == (6, 6)
@@ -1187,7 +1187,7 @@ def test_raises(tooleval):
 @pytest.mark.parametrize("options", [["-q"], ["-n2"], ["--tb=short"], ["--tb=no"], ["--tb=line"]])
 def test_a_failure_that_a_gate_judges_is_shown_as_pytest_does(shop: Project, options: list[str]) -> None:
     shop.write("test_it.py", HEAD + GATED)
-    result = shop.run_subprocess(*options, "--tooleval-fail-under=0.1", model=None)
+    result = shop.run(*options, "--tooleval-fail-under=0.1", model=None)
     lines = [line.rstrip() for line in result.outlines if not line.startswith("test_it.py:")]
     of_pytest = [
         "E       assert calls differ: call('get_order', id='A1') was not made",

@@ -52,7 +52,7 @@ def test_a_killed_run_asks_only_for_what_is_missing(project: Project) -> None:
         served_cases(project, CASES)
         with project.started("--tooleval-concurrency=8", model="served"):
             wait_until_answered(server, CASES // 2)
-        result = project.run_subprocess("--tooleval-resume", model="served")
+        result = project.run("--tooleval-resume", model="served")
         result.assert_outcomes(passed=CASES)
         taken_over = [line for line in result.outlines if "reused from the last run" in line]
         assert int(taken_over[0].split()[1]) >= CASES // 2 - 8

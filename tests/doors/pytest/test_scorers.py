@@ -111,6 +111,6 @@ def test_a_conftest_works_without_the_plugin_when_marked_optional(scored: Projec
 
 def test_scorers_work_under_xdist(scored: Project) -> None:
     pytest.importorskip("xdist")
-    result = scored.run_subprocess("-n2", "--tooleval-report=out.json")
+    result = scored.run("-n2", "--tooleval-report=out.json")
     result.assert_outcomes(passed=1)
     assert scored.rows()["a[agent]"]["scores"]["brevity"] == 0.25

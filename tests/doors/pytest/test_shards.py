@@ -14,8 +14,9 @@ BOTH = "agent,other"
 def shard(project: Project, number: int, of: int, *options: str, **how: Any) -> dict[str, Any]:
     """The document of one shard, which passes."""
     file = f"shard{number}.json"
-    run = project.run_subprocess if "-n" in options else project.run
-    result = run(f"--tooleval-shard={number}/{of}", f"--tooleval-report=json:{file}", *options, **how)
+    result = project.run(
+        f"--tooleval-shard={number}/{of}", f"--tooleval-report=json:{file}", *options, **how
+    )
     assert result.ret == 0, result.stdout.str()
     return project.document(file)
 

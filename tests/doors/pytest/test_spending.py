@@ -58,8 +58,9 @@ def test_what_was_answered_is_counted_although_no_case_shows_it(
                 assert False
             """,
         )
-        run = project.run_subprocess if workers else project.run
-        result = run("-x", "--tooleval-report=out.json", *workers, "test_first.py", ".", model="served")
+        result = project.run(
+            "-x", "--tooleval-report=out.json", *workers, "test_first.py", ".", model="served"
+        )
         paid = server.answered * 0.05
         assert server.answered == 30
         spent = project.document()["run"]["spent"]["served"]
@@ -102,8 +103,7 @@ def test_with_max_tokens_the_cap_is_never_passed(project: Project, workers: tupl
         # 0.06 USD an answer, of which 0.01 are for output.
         with_server(project, server, input_price=1000, output_price=1000, max_tokens=10)
         served_cases(project, 40)
-        run = project.run_subprocess if workers else project.run
-        result = run(*workers, "--tooleval-max-cost=1", model="served")
+        result = project.run(*workers, "--tooleval-max-cost=1", model="served")
         assert 14 <= server.requests <= 16
         result.assert_outcomes(passed=server.answered, errors=40 - server.answered)
         result.stdout.fnmatch_lines(["*of the $1 allowed by --tooleval-max-cost, and this request may*"])

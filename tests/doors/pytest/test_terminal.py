@@ -209,8 +209,7 @@ def test_the_last_line_shows_the_run_from_where_pytest_was_started(
 @pytest.mark.parametrize("workers", [(), ("-n2",)])
 def test_a_recording_says_how_many_answers_it_holds(project: Project, workers: Sequence[str]) -> None:
     project.suite(right("a"), right("b"), wrong("c"), raising("d"))
-    run = project.run_subprocess if workers else project.run
-    lines = run("--tooleval-cassette=evals/tapes", "--tooleval-trials=2", *workers).outlines
+    lines = project.run("--tooleval-cassette=evals/tapes", "--tooleval-trials=2", *workers).outlines
     assert f"6 replies recorded in {Path('evals/tapes')}" in lines
     project.suite(right("a"), right("b"), wrong("c"))
     again = project.run("--tooleval-cassette=evals/tapes", "--tooleval-trials=2")

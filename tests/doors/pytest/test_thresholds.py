@@ -60,8 +60,7 @@ def test_an_expected_failure_does_not_excuse_a_forbidden_call(
             items[2].add_marker(pytest.mark.xfail(reason="known"))
         """,
     )
-    run = project.run_subprocess if "-n1" in options else project.run
-    result = run(*options, "--tooleval-report=out.json")
+    result = project.run(*options, "--tooleval-report=out.json")
     result.assert_outcomes(failed=3, passed=1, xfailed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
@@ -120,8 +119,7 @@ def test_a_mistake_in_an_option_is_one_usage_error_before_anything_is_asked(
 ) -> None:
     project.suite(right("a"))
     project.suite(right("b"), file="other.tooleval.json", name="Other")
-    run = project.run_subprocess if "-n2" in option else project.run
-    result = run(*option.split())
+    result = project.run(*option.split())
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert result.stderr.str().count("ERROR") == 1

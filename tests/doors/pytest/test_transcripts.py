@@ -176,8 +176,7 @@ def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(
     gate = "--tooleval-fail-under=0.9"
     option = recorded(project, right, {**other, "case": "W"}, {"messages": [said("user", "?")]})
     assert project.run(option, model=None).ret == 0
-    run = project.run_subprocess if workers else project.run
-    result = run(option, gate, *workers, model=None)
+    result = project.run(option, gate, *workers, model=None)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*judged without*: runs.jsonl:2: these suites have no case W*"])
     option = recorded(project, right, other)

@@ -141,10 +141,9 @@ def test_an_unchanged_case_shares_its_answer_even_if_all_is_asked_anew(
 ) -> None:
     project.suite(*(right(f"c{i}") for i in range(6)))
     project.write("conftest.py", HOOK)
-    run = project.run_subprocess if workers else project.run
     options = ("--tooleval-variant=same", "--tooleval-cassette=tapes", *workers)
-    run(*options)
-    run(*options, "--tooleval-record=all").stdout.fnmatch_lines(["same *6 *inconclusive"])
+    project.run(*options)
+    project.run(*options, "--tooleval-record=all").stdout.fnmatch_lines(["same *6 *inconclusive"])
     assert sorted(project.calls) == sorted(2 * [f"c{i}" for i in range(6)])
 
 

@@ -34,7 +34,7 @@ def test_rows_are_the_same_as_without(mixed: Project, dist: str) -> None:
     mixed.run("--tooleval-report=alone.json")
     count = len(mixed.calls)
     mixed.forget_calls()
-    result = mixed.run_subprocess("-n2", "-v", f"--dist={dist}", "--tooleval-report=out.json")
+    result = mixed.run("-n2", "-v", f"--dist={dist}", "--tooleval-report=out.json")
     assert comparable(mixed.rows()) == comparable(mixed.rows("alone.json"))
     text = result.stdout.str()
     assert text.count("= tool calling =") == 1
@@ -73,7 +73,7 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
         case("crash", {"exit": 3, "until": "reached"}, tags=["smoke"], weight=2),
     ]
     project.suite(*cases)
-    result = project.run_subprocess("-n2", "--tooleval-report=out.json")
+    result = project.run("-n2", "--tooleval-report=out.json")
     result.assert_outcomes(passed=6, failed=1)
     result.stdout.fnmatch_lines(["*worker*crashed while running*weather.tooleval.json::crash*"])
     rows = project.rows()
@@ -93,7 +93,7 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
 def test_no_model_and_broken_suites_are_named_once(project: Project) -> None:
     project.suite(right("a"), right("b"))
     project.write("bad.tooleval.json", '{"name": 5}')
-    result = project.run_subprocess("-n2", model=None)
+    result = project.run("-n2", model=None)
     assert result.ret != pytest.ExitCode.OK
     # xdist goes on with what it could collect, also for Python tests; the run is not green.
     result.assert_outcomes(skipped=2, errors=1)
@@ -106,10 +106,10 @@ def test_no_model_and_broken_suites_are_named_once(project: Project) -> None:
 def test_one_cassette_serves_both_workers(mixed: Project) -> None:
     mixed.run("--tooleval-report=alone.json")
     args = ("-n2", "--tooleval-cassette=tapes", "--tooleval-report=out.json")
-    mixed.run_subprocess(*args)
+    mixed.run(*args)
     assert comparable(mixed.rows()) == comparable(mixed.rows("alone.json"))
     mixed.forget_calls()
-    result = mixed.run_subprocess(*args, "--tooleval-record=none")
+    result = mixed.run(*args, "--tooleval-record=none")
     assert mixed.calls == []
     result.assert_outcomes(passed=12, failed=1, errors=1, skipped=1, xfailed=1)
 
@@ -178,14 +178,14 @@ def test_a_model_that_cannot_be_asked_is_said_once(project: Project, model: str,
     project.suite(right("a"), right("b"))
     table = 'model = "anthropic/claude-sonnet-4-5"\napi_key_env = "MY_TEAM_KEY"\n'
     project.write("tooleval.toml", f"[models.hosted]\n{table}")
-    result = project.run_subprocess("-n2", "--tooleval-fail-over=errors=100%", model=model)
+    result = project.run("-n2", "--tooleval-fail-over=errors=100%", model=model)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert result.stderr.str().count(message) == 1
 
 
 def test_workers_ask_ahead_within_one_max_cost(project: Project) -> None:
     project.suite(*(right(f"c{i}", delay=0.05, together=4) for i in range(24)))
-    result = project.run_subprocess("-n2", "--tooleval-concurrency=8")
+    result = project.run("-n2", "--tooleval-concurrency=8")
     result.assert_outcomes(passed=24)
     # Each worker counts its own: half of the eight, and never more.
     assert max(project.log("flight")) == 4
@@ -194,14 +194,14 @@ def test_workers_ask_ahead_within_one_max_cost(project: Project) -> None:
 def test_workers_share_the_limits_of_a_model(project: Project) -> None:
     project.write("tooleval.toml", '[models.agent]\ncallable = "my_agent:answer"\nmax_concurrency = 4\n')
     project.suite(*(right(f"c{i}", delay=0.3) for i in range(8)))
-    result = project.run_subprocess("-n2")
+    result = project.run("-n2")
     result.assert_outcomes(passed=8)
     assert max(project.log("flight")) == 2  # of each worker
 
 
 def test_stopping_at_the_first_failure_stops_all_workers(project: Project) -> None:
     project.suite(wrong("first"), *(right(f"c{i}", delay=1) for i in range(200)))
-    result = project.run_subprocess("-n2", "-x", "--tooleval-concurrency=2")
+    result = project.run("-n2", "-x", "--tooleval-concurrency=2")
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] == 1
     assert outcomes.get("passed", 0) < 100
