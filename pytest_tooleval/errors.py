@@ -48,8 +48,8 @@ class ToolevalError(Exception):
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A mistake in a suite, with its place.
+class Location:
+    """A place in a file.
 
     `line` and `column` count from 1, and are 0 for a file that cannot be read; `field` is the path of
     the value, such as `test_cases[3].expected_tool`, or empty for the whole file.
@@ -59,6 +59,15 @@ class Problem:
     line: int
     column: int
     field: str
+
+    def problem(self, message: str) -> Problem:
+        return Problem(self.path, self.line, self.column, self.field, message)
+
+
+@dataclass(frozen=True)
+class Problem(Location):
+    """A mistake in a suite, with its place."""
+
     message: str
 
     def __str__(self) -> str:

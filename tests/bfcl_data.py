@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.files import import_files
 
 
 def bfcl_suite(questions: Path, *answers: Path) -> dict[str, Any]:
     """The suite that an import makes of a file of questions, without answers of those beside it."""
-    found, _ = found_in([questions, *answers], "bfcl", has_tools=False)
+    found, _ = import_files([questions, *answers], "bfcl", has_tools=False)
     assert found.suite is not None
     return found.suite
 

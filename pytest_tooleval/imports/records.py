@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import Problem, SuiteError, os_reason
+from ..errors import Location, Problem, SuiteError, os_reason
 from ..explain import describe, show
 from ..record.calls import is_nested_deeper
 from ..record.encoding import PYTHON
@@ -49,8 +49,12 @@ class Record:
     value: Any
     field: str = ""
 
-    def problem(self, message: str = "") -> Problem:
-        return Problem(str(self.path), self.line, 1, self.field, redacted(message))
+    @property
+    def location(self) -> Location:
+        return Location(str(self.path), self.line, 1, self.field)
+
+    def problem(self, message: str) -> Problem:
+        return self.location.problem(redacted(message))
 
     def inside(self, value: Any, field: str) -> Record:
         """A part of it."""

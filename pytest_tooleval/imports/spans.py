@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..errors import Problem
+from ..errors import Location
 from ..explain import describe
 from ..record.untrusted import as_mapping, as_text, objects_in
 from .records import Record, UnusableError, objects_of
@@ -32,7 +32,7 @@ class TraceSpan:
     Times are in nanoseconds; `at` is its place, a problem without a message.
     """
 
-    at: Problem
+    at: Location
     trace: str
     id: str
     parent: str
@@ -82,7 +82,7 @@ def _context(span: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def spans_of(record: Record) -> Iterator[TraceSpan]:
     """The spans of a batch, or the one that it is. UnusableError if it is none."""
-    value, at = _batch(record.value), record.problem()
+    value, at = _batch(record.value), record.location
     if exported := _in_export(record.value):
         yield from (span_of(each, at, _exported(each)) for each in exported)
         return
@@ -97,7 +97,7 @@ def spans_of(record: Record) -> Iterator[TraceSpan]:
                 yield span_of(span, at, _attributes(span.get("attributes")))
 
 
-def span_of(span: Mapping[str, Any], at: Problem, attributes: dict[str, Any]) -> TraceSpan:
+def span_of(span: Mapping[str, Any], at: Location, attributes: dict[str, Any]) -> TraceSpan:
     """A span by the fields that any of the exporters writes."""
     about = {**span, **_context(span)}
     outer = as_mapping(span.get("parentSpanContext"))

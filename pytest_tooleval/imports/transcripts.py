@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ..errors import Problem, SuiteError, each_reason_once
@@ -52,7 +51,7 @@ def _bounded(run: Conversation) -> Conversation | Problem:
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
         message = f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters"
-        return replace(run.at, message=message)
+        return run.at.problem(message)
     model, case, id, error = redacted([run.model, run.case, run.id, run.error])
     model = model_label(shown(model, 100))
     return run._replace(messages=messages, model=model, case=case, id=id, error=error)

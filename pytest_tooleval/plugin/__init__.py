@@ -227,7 +227,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     file = process.cases_of(number)
     if file is None or not file.is_file():
         return
-    from ..run.collected import read_from_worker
+    from ..run.worker_cases import read_from_worker
     from .preconditions import missing_keys
 
     run = eval_session(node.config).run

@@ -14,13 +14,13 @@ from msgspec import structs
 from ..record.encoding import to_json
 from ..record.run import Shard
 from ..run.case_queue import CaseQueue
-from ..run.collected import write_for_controller
 from ..run.eval_run import EvalRun
 from ..run.nodeids import split_nodeid
 from ..run.observers import Observer, Wait
 from ..run.shards import shard_of
 from ..run.transcripts import GivenTranscripts
 from ..run.unknown_names import unknown_scope
+from ..run.worker_cases import write_for_controller
 from ..settings.options import ShardNumber
 from ..suite.fingerprints import content_of_bytes
 from ..suite.model import Suite

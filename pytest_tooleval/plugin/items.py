@@ -16,8 +16,8 @@ from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome
 from ..reports.junit import PROPERTY, properties, seconds_of
 from ..reports.text import render_case, render_transcript
 from ..run.case_queue import CaseQueue
-from ..run.collected import SelectedCase
 from ..run.task import Task
+from ..run.worker_cases import SelectedCase
 from ..suite.case import ResolvedCase
 from ..text import printable
 from .verdicts import leave_to_gate

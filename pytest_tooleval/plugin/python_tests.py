@@ -24,7 +24,7 @@ from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..reports.junit import properties
 from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
-from ..run.collected import SelectedCase, write_for_controller
+from ..run.worker_cases import SelectedCase, write_for_controller
 from ..scoring.registry import ScorerRegistry
 from ..suite.resolved import planned_trials
 from ..text import near, plural

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import Problem
+from ..errors import Location
 from ..text import plural, shown
 from .call_like import UNREAD, kind_of, may_be_call
 from .transcript import INNER, Message, Usage
@@ -27,7 +27,7 @@ class Conversation(NamedTuple):
     their calls; `is_inner` is for a conversation that stands so in another one.
     """
 
-    at: Problem
+    at: Location
     messages: Sequence[Message]
     case: str = ""
     id: str = ""

@@ -24,11 +24,11 @@ from ..settings.settings import Settings
 from ..verdicts.run import RunVerdict, foresee
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
-from .collected import SelectedCase, read_from_worker, selected_in
 from .observers import Observers
 from .part import PartOfRun, joined
 from .process import Process
 from .results import RunResults
+from .worker_cases import SelectedCase, read_from_worker, selected_in
 
 if TYPE_CHECKING:
     from ..suite.model import Suite

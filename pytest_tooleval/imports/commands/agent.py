@@ -9,7 +9,7 @@ from typing import Any
 
 from ...agents.kinds import LIMIT_S, kind_of
 from ...engine.clients.callable_client import import_object
-from ...errors import ConfigError, Problem
+from ...errors import ConfigError, Location
 from ...text import shorten
 from ...worlds.tools import tool_of, tools_of
 from ...worlds.world import WorldSpec
@@ -24,7 +24,7 @@ _KNOWN = (
 )
 
 
-def found_in(target: str, folder: Path) -> ImportResult:
+def import_agent(target: str, folder: Path) -> ImportResult:
     """The tools of the agent `module:object`, in this folder or an importable module.
 
     Raises ConfigError if there is no such object, or if it has no tools.
@@ -40,7 +40,7 @@ def found_in(target: str, folder: Path) -> ImportResult:
     if not tools:
         raise ConfigError(f"{target} has no tools to import")
     try:
-        return ImportResult(path, ToolList(Problem(target, 0, 0, "", ""), tool_definitions(tools)))
+        return ImportResult(path, ToolList(Location(target, 0, 0, ""), tool_definitions(tools)))
     except UnusableError as error:
         raise ConfigError(f"{target}: {error}") from None
 

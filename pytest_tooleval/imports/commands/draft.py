@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import Problem, SuiteError, ToolevalError
+from ...errors import Location, Problem, SuiteError, ToolevalError
 from ...record.conversation import Conversation
 from ...record.results import CaseResult
 from ...record.transcript import Transcript
@@ -25,7 +24,7 @@ _OPEN = "draft: write what should be called"
 _MOST_REASON = 200
 
 
-def found_in(source: str, side_of: Callable[[str], Side], case: str | None) -> ImportResult:
+def import_draft(source: str, side_of: Callable[[str], Side], case: str | None) -> ImportResult:
     """The drafts. Raises ToolevalError for an unknown run, SuiteError if there is nothing to draft."""
     path = Path(source)
     if path.exists() and not _is_report(path):
@@ -62,16 +61,16 @@ def _of_transcript(run: Conversation) -> RecordedAnswer | Problem:
 
 
 def _of_case(side: Side, row: CaseResult) -> RecordedAnswer | Problem:
-    at = Problem(row.file or side.name, row.line, 1, row.case, "")
+    at = Location(row.file or side.name, row.line, 1, row.case)
     answered = [trial for trial in row.trials if trial.transcript]
     shown_ones = [trial for trial in answered if trial.failure or row.outcome == "passed"]
     trial = next(iter(shown_ones), None)
     if trial is None or (transcript := trial.transcript) is None:
-        return replace(at, message="there is no transcript of a failed trial")
+        return at.problem("there is no transcript of a failed trial")
     try:
         tools = _seen_in(row, transcript) if row.is_python else _tools_of(side, row)
     except ToolevalError as error:
-        return replace(at, message=f"its tools are unknown: {error}")
+        return at.problem(f"its tools are unknown: {error}")
     why = f"{_OPEN}; {shown(row.case)} passed on {shown(row.model)}"
     if row.outcome != "passed":
         reason = shown(trial.wrong or row.reason, _MOST_REASON)

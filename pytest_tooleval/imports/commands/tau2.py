@@ -35,7 +35,7 @@ Try to be helpful and always follow the policy. Always make sure you generate va
 """
 
 
-def found_in(domain: str) -> ImportResult:
+def import_tau2(domain: str) -> ImportResult:
     suite = tau2_suite(domain)
     count = sum("may_change_nothing" in case for case in suite["test_cases"])
     remark = (

@@ -119,7 +119,7 @@ def _cases(place: Record, turns: Sequence[_Turn], session: Any = None) -> Iterat
             more["expected_text"] = [reference]
         if notes:
             more["$comment"] = "; ".join(notes)
-        yield Expected(at.problem(), messages, calls, is_ordered=True, more=more)
+        yield Expected(at.location, messages, calls, is_ordered=True, more=more)
         # Answers of tools are not recorded, so the calls are left out.
         answer = _text(turn.get("final_response")) or _text(turn.get("agent_content"))
         before = [*messages, {"role": "assistant", "content": answer or "(not recorded)"}]

@@ -305,7 +305,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
                 cases.append(case)
             except UnusableError as error:
                 yield record.problem(str(error))
-        yield MadeSuite(source.records[0].problem(), _suite(source.path, cases))
+        yield MadeSuite(source.records[0].location, _suite(source.path, cases))
 
 
 def _suite(questions: Path, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -209,7 +209,7 @@ def _read(place: Record) -> Iterator[Item]:
         raise UnusableError(_NO_PROMPT)
     models = (as_text(message.get("model")) for message in messages)
     yield Conversation(
-        thread.first.problem(),
+        thread.first.location,
         _with_inner(thread, inner, (thread,)),
         id=thread.session,
         model=next(filter(None, models), NO_NAME),

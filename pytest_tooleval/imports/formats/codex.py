@@ -72,7 +72,7 @@ def _read(part: Record) -> Iterator[Item]:
     items = [item for item in kept if not _is_unknown(item) or unknown_calls(item, known)]
     messages = with_statuses(chat_messages(items), CODEX)
     if any(message["role"] == "assistant" for message in messages):
-        yield Conversation(part.problem(), messages, id=id, model=model)
+        yield Conversation(part.location, messages, id=id, model=model)
 
 
 def _unknown(line: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -53,7 +53,7 @@ def _spans(record: Record) -> Iterator[TraceSpan]:
         "status_code": found.get("level"),
         "status_message": found.get("statusMessage"),
     }
-    yield span_of({**found, **named}, record.problem(), attributes)
+    yield span_of({**found, **named}, record.location, attributes)
 
 
 FORMAT = Format(

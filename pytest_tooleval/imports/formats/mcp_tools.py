@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ...errors import Problem, SuiteError
@@ -54,9 +53,9 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
             entries.append(entry)
         else:
             left_out.append(member.problem(_NO_TOOL.format(show(entry))))
-    at = sources[0].records[0].problem()
+    at = sources[0].records[0].location
     functions = as_functions(entries)
-    left_out += [replace(at, message=line) for line in functions.left_out]
+    left_out += [at.problem(line) for line in functions.left_out]
     if not functions.tools:
         raise SuiteError(left_out)
     settings = {"metadata": {"mcp_names": functions.originals}} if functions.originals else {}

@@ -68,7 +68,7 @@ def _read(place: Record) -> Iterator[Item]:
     asserts = [*objects_in(default.get("assert")), *objects_in(test.get("assert"))]
     calls, is_ordered, more = _expectation(asserts, about, given)
     for prompt in _chosen(prompts, test.get("prompts")):
-        yield Expected(place.problem(), _messages(prompt, given), calls, tools, is_ordered, more)
+        yield Expected(place.location, _messages(prompt, given), calls, tools, is_ordered, more)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -15,7 +15,7 @@ def _holds(value: Any) -> bool:
 
 
 def _read(record: Record) -> Iterator[Item]:
-    yield MadeSuite(record.problem(), record.value)
+    yield MadeSuite(record.location, record.value)
 
 
 FORMAT = Format(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ...errors import Problem, SuiteError
@@ -41,11 +40,11 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     if problems or not tools:
         # A suite without one of the tools would test something else.
         raise SuiteError(problems or left_out)
-    at = sources[0].records[0].problem()
+    at = sources[0].records[0].location
     try:
         yield ToolList(at, tool_definitions(tools), left_out)
     except UnusableError as error:
-        raise SuiteError([replace(at, message=str(error))]) from None
+        raise SuiteError([at.problem(str(error))]) from None
 
 
 def members_of(sources: Sequence[Source], problems: list[Problem]) -> Iterator[Record]:

@@ -47,7 +47,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import Problem, SuiteError, ToolevalError
 from pytest_tooleval.imports.apply import Applied, apply
-from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.formats import all_formats
 from pytest_tooleval.imports.reading import read_files
 from pytest_tooleval.imports.transcripts import read_transcripts
@@ -172,7 +172,7 @@ EXPECTATIONS = ("adk_evals.json", "promptfoo.yaml")
 
 def imported(*names: str) -> tuple[Applied, list[str]]:
     paths = [path for name in names for path in sorted(DATA.glob(name))]
-    found, lines = found_in(paths, None, has_tools=False)
+    found, lines = import_files(paths, None, has_tools=False)
     made = apply(found, "s")
     parse_suite(json.dumps(made.suite))
     return made, lines
@@ -227,7 +227,9 @@ def test_an_expected_call_without_arguments(record: Any, tmp_path: Path) -> None
     expected = []
     for text in (given, given.replace("{}", "null")):
         (tmp_path / "records.json").write_text(text)
-        found, _ = found_in([tmp_path / "records.json", tmp_path / "tools.json"], None, has_tools=False)
+        found, _ = import_files(
+            [tmp_path / "records.json", tmp_path / "tools.json"], None, has_tools=False
+        )
         (case,) = apply(found, "s").suite["test_cases"]
         expected.append(case.get("expected_params", case.get("expected_calls")))
     assert expected == [{"id": {"$absent": True}}, None]
@@ -262,7 +264,7 @@ def test_a_cassette_may_have_answers_of_several_apis(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("interactions: none")
     # An ambiguous pattern would never end here.
     (tmp_path / "LICENSE").write_text(" " * 200 + "\n\n" * 200 + "Apache License")
-    found, lines = found_in([tmp_path], None, has_tools=False)
+    found, lines = import_files([tmp_path], None, has_tools=False)
     assert len(lines) == 3
     assert len(apply(found, "s").suite["test_cases"]) == 3
 
@@ -294,7 +296,7 @@ def test_a_stream_without_its_prompt(tmp_path: Path, lines: list[Any], message: 
     path = tmp_path / "out.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(SuiteError, match=message):
-        apply(found_in([path], None, has_tools=False)[0], "s")
+        apply(import_files([path], None, has_tools=False)[0], "s")
 
 
 def test_what_an_export_lacks_is_said(tmp_path: Path) -> None:
@@ -377,14 +379,14 @@ def test_saved_tools_of_mcp() -> None:
 def test_a_tool_that_was_saved_without_a_schema_takes_anything(tmp_path: Path, named: str) -> None:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps([{"name": "look", "description": "Find one."}]))
-    found, _ = found_in([path], named, has_tools=False)
+    found, _ = import_files([path], named, has_tools=False)
     made = apply(found, "s")
     (tool,) = made.suite["tools"]
     assert tool["function"]["parameters"] == {"type": "object"}
     assert made.remarks == ["saved without inputSchema, so any arguments do: look"]
     path.write_text("[5]")
     with pytest.raises(SuiteError, match="expected a tool with name and inputSchema, got 5"):
-        found_in([path], "mcp-tools", has_tools=False)
+        import_files([path], "mcp-tools", has_tools=False)
 
 
 def test_tools_of_records_that_are_left_out_are_not_said_to_be_made(tmp_path: Path) -> None:
@@ -396,7 +398,7 @@ def test_tools_of_records_that_are_left_out_are_not_said_to_be_made(tmp_path: Pa
     lines = [{"messages": [system, *messages], "tools": [tool]}, {"messages": messages}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     suite = {"name": "s", "system_prompt": "Be brief.", "tools": [], "test_cases": []}
-    made = apply(found_in([path], None, has_tools=False)[0], "s", suite)
+    made = apply(import_files([path], None, has_tools=False)[0], "s", suite)
     assert (len(made.left_out), made.remarks) == (1, [])
 
 
@@ -426,7 +428,7 @@ def test_bodies_of_cassettes_may_be_bytes(tmp_path: Path, encode: Callable[[Any]
         assert calls_in(tmp_path / "test.yaml") == [[OSLO]]
     else:
         with pytest.raises(SuiteError, match="not known here: an object with the keys body"):
-            found_in([tmp_path / "test.yaml"], None, has_tools=False)
+            import_files([tmp_path / "test.yaml"], None, has_tools=False)
 
 
 USE = {"name": "get_weather", "args": {"city": "Paris"}}
@@ -473,7 +475,7 @@ def test_an_answer_in_another_form_is_read_or_refused(answer: Any, said: Any, tm
 
 
 def calls_in(path: Path) -> list[list[tuple[str, str]]]:
-    found, _ = found_in([path], None, has_tools=False)
+    found, _ = import_files([path], None, has_tools=False)
     return [calls(case) for case in apply(found, "s").suite["test_cases"]]
 
 
@@ -538,7 +540,7 @@ def test_an_unknown_line_of_a_session_may_be_a_call(
     (tmp_path / "session.jsonl").write_text("\n".join(map(json.dumps, whole)))
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     (tmp_path / "tools.json").write_text(json.dumps([{"name": "get_weather", "parameters": schema}]))
-    found, _ = found_in([tmp_path / "session.jsonl", tmp_path / "tools.json"], None, has_tools=False)
+    found, _ = import_files([tmp_path / "session.jsonl", tmp_path / "tools.json"], None, has_tools=False)
     problems = [each.message for each in found.answers if isinstance(each, Problem)]
     assert any("may be a call" in problem for problem in problems) is is_call
 
@@ -579,7 +581,7 @@ def test_what_a_set_of_adk_expects(value: Any, expected: Any, tmp_path: Path) ->
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([{"name": "get_weather", "parameters": schema}]))
     (tmp_path / "set.json").write_text(json.dumps(value))
-    found, _ = found_in([tmp_path / "set.json", tools], None, has_tools=False)
+    found, _ = import_files([tmp_path / "set.json", tools], None, has_tools=False)
     if isinstance(expected, str):
         assert expected in found.left_out[0].message
         return
@@ -634,7 +636,7 @@ def test_files_in_a_prompt_are_kept_or_refused(
         use = {"type": "tool_use", "id": "1", "name": "get_weather", "input": {}}
         record = {"tools": tools, "messages": [asked, {"role": "assistant", "content": [use]}]}
     (tmp_path / "log.json").write_text(json.dumps([record]))
-    found, _ = found_in([tmp_path / "log.json"], None, has_tools=False)
+    found, _ = import_files([tmp_path / "log.json"], None, has_tools=False)
     if expected is None:
         with pytest.raises(SuiteError, match="the prompt has a part of the type"):
             apply(found, "s")
@@ -663,7 +665,7 @@ def promptfoo_cases(folder: Path, prompts: str, tests: str) -> list[dict[str, An
         f"prompts: {prompts}\ntests: {tests}\n"
         "providers: [{id: 'openai:gpt-4o', config: {tools: 'file://tools.json'}}]\n"
     )
-    found, _ = found_in([folder / "promptfooconfig.yaml"], None, has_tools=False)
+    found, _ = import_files([folder / "promptfooconfig.yaml"], None, has_tools=False)
     cases: list[dict[str, Any]] = apply(found, "s").suite["test_cases"]
     return cases
 
@@ -730,7 +732,7 @@ def test_how_a_test_of_promptfoo_scores_its_assertions_is_said(tmp_path: Path) -
 def test_the_config_of_promptfoo_is_found_in_a_folder(tmp_path: Path) -> None:
     promptfoo_cases(tmp_path, "['{{city}}?']", ONE_TEST)
     (tmp_path / "chat.json").unlink()
-    _, lines = found_in([tmp_path], None, has_tools=False)
+    _, lines = import_files([tmp_path], None, has_tools=False)
     assert any(line.endswith("1 record as configs of promptfoo") for line in lines)
 
 
@@ -825,7 +827,7 @@ def test_spans_beside_otlp(tmp_path: Path, text: str) -> None:
     (run,) = read_transcripts([file])
     user, reply = run.messages
     assert user["content"] == "Oslo?"
-    found, _ = found_in([file], None, has_tools=False)
+    found, _ = import_files([file], None, has_tools=False)
     assert [calls(case) for case in apply(found, "s").suite["test_cases"]] in ([[OSLO]], [[WITHOUT]])
     assert [call["function"]["name"] for call in reply["tool_calls"]] == ["get_weather"]
 
@@ -876,7 +878,7 @@ def test_no_damage_breaks_a_reader(name: str, data: st.DataObject) -> None:
         file = Path(folder, name)
         file.write_text("\n".join(map(json.dumps, whole)))
         with suppress(SuiteError, ToolevalError):
-            found_in([file], None, has_tools=False)
+            import_files([file], None, has_tools=False)
 
 
 def _members(holder: Any) -> st.SearchStrategy[Any]:
@@ -913,7 +915,7 @@ def test_events_of_openhands_without_their_reply_are_refused(
     events = json.loads((DATA / "openhands.json").read_text("utf-8"))
     file.write_text(json.dumps([*events, {"source": "agent", **event}]), "utf-8")
     with pytest.raises(SuiteError, match=why):
-        found_in([file], None, has_tools=False)
+        import_files([file], None, has_tools=False)
 
 
 LONG = {"cities": [f"City {n}" for n in range(40)]}
@@ -946,5 +948,5 @@ def test_an_answer_of_a_tool_is_kept_whole(name: str, tmp_path: Path) -> None:
 def test_a_file_of_another_format_is_refused_in_words(name: str) -> None:
     for path in sorted(each for each in DATA.iterdir() if each.suffix in (".json", ".jsonl")):
         with suppress(ToolevalError):
-            found, _ = found_in([path], name, has_tools=False)
+            found, _ = import_files([path], name, has_tools=False)
             assert found.suite or found.tools or found.answers, path

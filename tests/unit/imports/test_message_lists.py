@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.apply import apply
-from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.transcripts import read_transcripts
 
 Messages = list[dict[str, Any]]
@@ -30,7 +30,7 @@ def chat(name: str = "refund", city: str = "Oslo") -> Messages:
 def cases_of(path: Path, value: Any, place: str | None = None) -> list[Any]:
     text = json.dumps(value) if path.suffix != ".jsonl" else "\n".join(map(json.dumps, value))
     path.write_text(text)
-    found, (line,) = found_in([path], None, has_tools=False, place=place)
+    found, (line,) = import_files([path], None, has_tools=False, place=place)
     made = apply(found, "s")
     calls = [case.get("expected_params") or case["expected_tool"] for case in made.suite["test_cases"]]
     _, _, where = line.partition(", the messages at ")
@@ -100,7 +100,7 @@ def test_sessions_that_are_not_read_are_named(
 ) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SuiteError, match=f"a session of {program}.* is not read. Log the requests"):
-        found_in([tmp_path / name], None, has_tools=False)
+        import_files([tmp_path / name], None, has_tools=False)
 
 
 RUN = {
@@ -166,7 +166,7 @@ def test_files_of_other_programs_that_are_no_json_are_refused(tmp_path: Path) ->
         (tmp_path / name / name).write_text("PK")
         for path in (tmp_path / name, tmp_path / name / name):
             with pytest.raises(SuiteError, match=f"This is {title}, which is not read"):
-                found_in([path], None, has_tools=False)
+                import_files([path], None, has_tools=False)
 
 
 def test_records_that_are_not_read_are_left_out_of_others(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.apply import Applied, apply
-from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite, read_model
@@ -52,7 +52,7 @@ def imported(tmp_path: Path, values: list[Any], existing: dict[str, Any] | None 
     file = tmp_path / "log.jsonl"
     lines = (value if isinstance(value, str) else json.dumps(value) for value in values)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    made = apply(found_in([file], None, has_tools=bool(existing))[0], "log", existing)
+    made = apply(import_files([file], None, has_tools=bool(existing))[0], "log", existing)
     parse_suite(json.dumps(made.suite))
     return made
 
@@ -222,7 +222,7 @@ def test_a_limit_stops_reading_lines_and_folders(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text("\n\n".join([*lines, "{"]), "utf-8")
     (tmp_path / "c.json").write_text("{", "utf-8")
     for path, size in ((tmp_path / "a.jsonl", 4), (tmp_path, 4)):
-        found, (line,) = found_in([path], None, has_tools=False, limit=3)
+        found, (line,) = import_files([path], None, has_tools=False, limit=3)
         assert not found.left_out
         assert f"the first {size} records" in line
         assert [case["prompt"] for case in apply(found, "s").suite["test_cases"]] == ["0?", "1?", "2?"]
@@ -240,7 +240,7 @@ def test_a_limit_finds_the_first_cases_of_all(tmp_path: Path, limit: int) -> Non
     talk.write_text("\n".join(map(json.dumps, steps)), "utf-8")
     for path in (folder, talk):
         whole, some = (
-            apply(found_in([path], None, has_tools=False, limit=most)[0], "s").suite
+            apply(import_files([path], None, has_tools=False, limit=most)[0], "s").suite
             for most in (None, limit)
         )
         assert some == {**whole, "test_cases": whole["test_cases"][:limit]}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.imports.apply import Applied, apply
-from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.otel import FORMAT as OTEL
 from pytest_tooleval.imports.records import read_records
@@ -43,7 +43,7 @@ def imported(
     log = folder / "log.jsonl"
     messages = [{"role": "user", "content": "Go."}, reply]
     log.write_text(json.dumps({"messages": messages, "tools": TOOLS, **fields}), encoding="utf-8")
-    return apply(found_in([log], None, has_tools=False)[0], "log", existing)
+    return apply(import_files([log], None, has_tools=False)[0], "log", existing)
 
 
 def written(text: str) -> str:
@@ -162,13 +162,15 @@ def test_any_answer(
 def test_every_shape_of_records(tmp_path: Path, record: object) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps(record), encoding="utf-8")
-    suite = parse_suite(json.dumps(apply(found_in([log], None, has_tools=False)[0], "log").suite))
+    suite = parse_suite(json.dumps(apply(import_files([log], None, has_tools=False)[0], "log").suite))
     assert score_messages(suite, suite.test_cases[0], [CALLED]).passed
 
 
 @pytest.mark.parametrize("path", WITH_TOOLS, ids=lambda path: path.stem)
 def test_every_format_of_traces(path: Path) -> None:
-    suite = parse_suite(json.dumps(apply(found_in([path], None, has_tools=False)[0], "traces").suite))
+    suite = parse_suite(
+        json.dumps(apply(import_files([path], None, has_tools=False)[0], "traces").suite)
+    )
     runs = [
         run for run in OTEL.read([Source(path, read_records(path)[0])]) if isinstance(run, Conversation)
     ]

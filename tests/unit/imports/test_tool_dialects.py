@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.door import tool_lists
+from pytest_tooleval.imports.files import tool_lists
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 UPPER = {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}, "required": ["city"]}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_tooleval import load_suite
-from pytest_tooleval.errors import ModelError, Problem, SuiteError
+from pytest_tooleval.errors import Location, ModelError, SuiteError
 from pytest_tooleval.imports.apply import apply
-from pytest_tooleval.imports.door import found_in
+from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.items import called
 from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.record.conversation import Conversation
@@ -42,7 +42,7 @@ def suite_of(tmp_path: Path, *cases: dict[str, Any]) -> Suite:
 
 
 def run_of(*messages: dict[str, Any], **fields: Any) -> Conversation:
-    return Conversation(Problem("runs.jsonl", 1, 1, "", ""), messages, **fields)
+    return Conversation(Location("runs.jsonl", 1, 1, ""), messages, **fields)
 
 
 def test_a_run_is_found_by_case_then_id_then_words(tmp_path: Path) -> None:
@@ -566,7 +566,7 @@ DATA = Path(__file__).parents[2] / "data/formats"
 )
 def test_an_imported_suite_passes_on_the_file_it_was_made_of(tmp_path: Path, name: str) -> None:
     path = DATA / name
-    suite = parse_suite(json.dumps(apply(found_in([path], None, has_tools=False)[0], name).suite))
+    suite = parse_suite(json.dumps(apply(import_files([path], None, has_tools=False)[0], name).suite))
     found = find_transcripts(suite, read_transcripts([path]))
     assert not found.unclear
     for case in suite.test_cases:

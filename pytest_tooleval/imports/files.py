@@ -29,7 +29,7 @@ _MOST_RECORDS = 100_000
 _SAMPLED = f"a random sample of at most {{}}, with the seed {_SEED}: another import has the same cases"
 
 
-def found_in(
+def import_files(
     paths: Sequence[Path],
     named: str | None,
     *,
@@ -138,7 +138,7 @@ def _joined(lists: Sequence[ToolList]) -> ToolList | None:
     try:
         tools = tool_definitions([tool for each in lists for tool in each.tools])
     except UnusableError as error:
-        raise SuiteError([replace(lists[0].at, message=str(error))]) from None
+        raise SuiteError([lists[0].at.problem(str(error))]) from None
     left_out = [problem for each in lists for problem in each.left_out]
     return lists[0]._replace(tools=tools, left_out=left_out)
 
@@ -155,7 +155,7 @@ def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
         try:
             tools = tool_definitions(list(given or ()))
         except UnusableError as error:
-            problems.append(replace(each.at, message=str(error)))
+            problems.append(each.at.problem(str(error)))
         else:
             found |= {canonical(tools): tools} if tools else {}
     if not found:
