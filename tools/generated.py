@@ -22,12 +22,12 @@ from pytest_tooleval.matchers.matcher import by_tier
 from pytest_tooleval.matchers.modes import DEFAULT_MODE, MODES
 from pytest_tooleval.mutation.mutants import DESTRUCTIVE
 from pytest_tooleval.mutation.results import GAPS
-from pytest_tooleval.record.dialects import DIALECTS
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.events import Event
 from pytest_tooleval.record.metrics import LIMITS
 from pytest_tooleval.record.results import NOT_SAID
 from pytest_tooleval.record.transcript import Measures
+from pytest_tooleval.replies.dialects import DIALECTS
 from pytest_tooleval.reports.text import NOTHING, WHOLE
 from pytest_tooleval.settings.options import GROUPS, PRESETS, options_text
 from pytest_tooleval.suite.load import parse_suite

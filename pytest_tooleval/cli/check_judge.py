@@ -16,6 +16,7 @@ from ..errors import ConfigError, ModelError, os_reason
 from ..figures import interval_text
 from ..project.root import Project
 from ..record.transcript import Judged, Transcript
+from ..replies.messages import transcript_of
 from ..secrets import redacted
 from ..text import json_text, plural, printable, shown
 from ..verdicts.statistics import kappa, wilson
@@ -95,7 +96,7 @@ def _read(file: Path) -> Iterator[_Label]:
         messages = [redacted(dict(message)) for message in found.messages or ()]
         if found.text is not None:
             messages.append({"role": "assistant", "content": redacted(found.text)})
-        transcript = Transcript.from_messages(messages)
+        transcript = transcript_of(messages)
         if (found.text is None) == (found.messages is None) or not transcript.replies:
             expected = "either text or messages, among them one of the assistant"
             raise ConfigError(f"{file}:{number}: expected {expected}")

@@ -12,8 +12,8 @@ from ..engine.models.spec import Builtin, CallableModel, DeployedAgent, HttpMode
 from ..errors import ModelError
 from ..figures import seconds_text, usd_text
 from ..project.root import Project
-from ..record.dialects import options_for
 from ..record.transcript import Reply
+from ..replies.dialects import options_for
 from ..secrets import shown_address
 from ..text import printable, shorten
 from .check_judge import check_judge

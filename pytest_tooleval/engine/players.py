@@ -12,9 +12,9 @@ from msgspec import structs
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
 from ..record.names import KnownTools
-from ..record.recovery import prose_of
 from ..record.status import CallStatus
 from ..record.transcript import Message, Reply
+from ..replies.recovery import prose_of
 from ..suite.case import ResolvedCase
 from ..suite.resolved import find_tool
 from ..suite.tools import OneTool, Tool

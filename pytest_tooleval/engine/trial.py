@@ -11,7 +11,8 @@ from itertools import count
 
 from msgspec import structs
 
-from ..record.transcript import Message, Reply, Transcript, ended_turn
+from ..record.transcript import Message, Reply, Transcript
+from ..replies.messages import ended_turn
 from ..scoring.registry import Scorer
 from ..suite.case import ResolvedCase
 from .cassettes.cassette import Cassette

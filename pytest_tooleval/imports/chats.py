@@ -23,14 +23,15 @@ from ..engine.protocols.builder import EXTENSIONS
 from ..engine.protocols.reading import read_messages
 from ..errors import Location, ModelError, Problem
 from ..explain import describe, show
-from ..record.call_like import UNREAD, is_call_like, kind_of, may_be_call, unknown_calls
 from ..record.calls import ToolCall, own_calls
-from ..record.conversation import NO_NAME, Conversation, unread_text
 from ..record.names import KnownTools
-from ..record.recovery import read_calls
 from ..record.status import APPROVED, status_word
-from ..record.transcript import AGENT, INNER, Transcript, Usage, text_of
+from ..record.transcript import AGENT, INNER, Usage, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in, values_in
+from ..replies.call_like import UNREAD, is_call_like, kind_of, may_be_call, unknown_calls
+from ..replies.conversation import NO_NAME, Conversation, unread_text
+from ..replies.messages import transcript_of
+from ..replies.recovery import read_calls
 from ..suite.expectations import ANY_TOOL
 from ..suite.tool_names import definition_of
 from ..text import canonical
@@ -728,7 +729,7 @@ _FROM_CLIENTS = ("function_call_output", "custom_tool_call_output")
 def _calls(messages: Sequence[Message], before: Sequence[Message], offered: KnownTools) -> list[Call]:
     """The calls of an answer, read as scoring reads it. UnusableError if a case cannot expect them."""
     try:
-        transcript = Transcript.from_messages(messages, before, [offered])
+        transcript = transcript_of(messages, before, [offered])
     except ModelError as error:
         raise UnusableError(str(error)) from None
     found: list[Call] = []

@@ -10,8 +10,8 @@ from random import Random
 from typing import Any, TypeVar
 
 from ..errors import ConfigError, Problem, SuiteError, each_reason_once
-from ..record.conversation import Conversation
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
+from ..replies.conversation import Conversation
 from ..secrets import redacted
 from ..text import canonical, plural
 from .apply import ImportResult, Tick, count_changed

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import Location, Problem
-from ..record.conversation import Conversation
 from ..record.transcript import Message
+from ..replies.conversation import Conversation
 
 # A call's tool and arguments; None for a text alone, and where any will do.
 Call = tuple[str, "Mapping[str, Any] | None"]

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..record.calls import is_number
-from ..record.conversation import NO_NAME, Conversation
 from ..record.status import StatusWord
-from ..record.transcript import AGENT, INNER, SYSTEM_ROLES, Message, Usage, gist_of
+from ..record.transcript import AGENT, INNER, SYSTEM_ROLES, Message, Usage
+from ..replies.conversation import NO_NAME, Conversation
+from ..replies.messages import gist_of
 from .span_dialects import (
     ModelCall,
     ToolRun,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import Problem, SuiteError, each_reason_once
-from ..record.conversation import Conversation, plain
 from ..record.transcript import text_of
 from ..record.variants import model_label
+from ..replies.conversation import Conversation, plain
 from ..secrets import redacted, without_key_values
 from ..suite.source import MAX_PROBLEMS
 from ..text import shown

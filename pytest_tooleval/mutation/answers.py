@@ -16,11 +16,11 @@ from ..matchers.examples import inside, right_value
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
-from ..record.endings import no_answer
 from ..record.results import TrialResult
 from ..record.status import APPROVED, CallStatus
 from ..record.thresholds import missed_text, missed_thresholds
 from ..record.transcript import Judged, Reply, Transcript
+from ..replies.endings import no_answer
 from ..scoring.one_call import params_match
 from ..scoring.trial import score_transcript
 from ..scoring.turns import to_judge

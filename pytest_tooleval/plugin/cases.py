@@ -13,7 +13,7 @@ import pytest
 from ..engine.models.spec import Agent, ModelSpec
 from ..engine.trial import Job
 from ..errors import ConfigError, McpError, ModelError, SuiteError
-from ..record.conversation import Conversation
+from ..replies.conversation import Conversation
 from ..run.nodeids import CaseId, split_nodeid
 from ..run.place import Origin
 from ..run.task import Task

@@ -23,7 +23,7 @@ from .processes import process_of
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
-    from ..record.conversation import Conversation
+    from ..replies.conversation import Conversation
     from ..reports.outputs import Report
 
 _TABLES: pytest.StashKey[ModelTables] = pytest.StashKey()

@@ -16,9 +16,9 @@ from msgspec import Struct
 from ..errors import ErrorKind
 from .calls import ToolCall
 from .choices import Choice
-from .endings import NoAnswer, NoAnswerCategory
 from .fields import doc
 from .identity import Identity
+from .no_answer import NoAnswer, NoAnswerCategory
 from .transcript import Measures, Transcript, sum_if_known
 from .variants import Change
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Struct, structs
 
-from .call_like import unread_in
-from .calls import ToolCall, own_calls
-from .endings import PAUSED, UNPARSED, NoAnswer, ending_of, is_cut_off, no_answer, usual_reason
+from .calls import ToolCall
 from .fields import doc
-from .names import NO_TOOLS, KnownTools
-from .recovery import CallFormat, of_server, read_calls
-from .status import CallStatus, last_answers, status_in
-from .unread import Unread, of_model
-from .untrusted import as_list, as_mapping, as_text, objects_in
+from .no_answer import PAUSED, NoAnswer
+from .status import CallStatus, status_in
+from .unread import Unread
+from .untrusted import objects_in
 
 # A message in the chat API's format. An assistant message keeps every field that the provider sent
 # (thinking blocks, signatures), so that it can be sent back unchanged.
@@ -26,6 +23,7 @@ SYSTEM_ROLES = ("system", "developer")
 AGENT, INNER = "agent", "inner"
 # The field for tool searches in an assistant message.
 SEARCHES = "tool_searches"
+CallFormat = Literal["native", "recovered"]
 _Number = TypeVar("_Number", int, float)
 
 
@@ -206,65 +204,6 @@ class Transcript(Struct, frozen=True, gc=False):
         message = {"role": "assistant", "content": None}
         return cls(replies=(Reply(message=message, calls=made, format="native"),))
 
-    @classmethod
-    def from_messages(
-        cls,
-        messages: Iterable[Message],
-        given: Sequence[Message] = (),
-        offered: Sequence[KnownTools] | None = None,
-    ) -> Transcript:
-        """Build a conversation from its chat messages; each user message begins a turn.
-
-        `given` are the messages before them, which may include replies. `refusal` and `finish_reason`
-        of a reply say how it ended. Raises ModelError if the provider failed.
-
-        `offered` are the tools of each turn; the last ones also apply to later turns. With these,
-        replies are read as a live model's: calls may be written as text, and a turn without text or
-        calls has no usable answer. Without, as for benchmarks, text is never read as calls, an empty
-        reply is an answer, and the calls ran on the world of the suite.
-        """
-        turn = 0
-        prompt: list[Message] = []
-        waiting: list[Message] = list(given)
-        replies: list[Reply] = []
-        unread: list[Unread] = []  # before the first reply
-        messages = list(messages)
-        whole = (*given, *messages)
-        for message in messages:
-            role = message.get("role")
-            names = None if offered is None else offered[min(turn, len(offered) - 1)]
-            if role != "assistant":
-                found = tuple(unread_in(message, names or NO_TOOLS, whole))
-                if replies:
-                    replies[-1] = structs.replace(replies[-1], unread=(*replies[-1].unread, *found))
-                unread += () if replies else found
-            if role == "assistant":
-                if replies and all(each.get("role") in SYSTEM_ROLES for each in waiting):
-                    replies[-1] = _with_answers(replies[-1], waiting)  # a reminder within the turn
-                    waiting = []
-                turn += bool(replies and waiting)
-                names = None if offered is None else offered[min(turn, len(offered) - 1)]
-                replies.append(_reply(message, names, tuple(waiting) if replies else (), whole))
-                prompt, waiting = prompt if len(replies) > 1 else waiting, []
-            elif role == "tool" and replies:
-                place = _answered_by(replies, message)
-                answer = {key: value for key, value in message.items() if key != INNER}
-                replies[place] = _with_answers(replies[place], [answer])
-            else:
-                waiting.append(message)
-        if replies:
-            replies[0] = structs.replace(replies[0], unread=(*replies[0].unread, *unread))
-        statuses = statuses_of((each.message, each.answers) for each in replies)
-        replies = [
-            structs.replace(
-                each, status=status, by_suite=(True,) * len(status) if offered is None else ()
-            )
-            for each, status in zip(replies, statuses, strict=True)
-        ]
-        made = cls(tuple(prompt if replies else waiting), tuple(with_refused(replies)))
-        turns = (each for turn in made.turns for each in ended_turn(turn))
-        return structs.replace(made, replies=tuple(turns))
-
     def with_final_reply(self) -> Transcript:
         """Return the transcript with an unknown final reply, which ends the last turn."""
         last = Reply(message={"role": "assistant", "content": None}, format="native")
@@ -322,125 +261,6 @@ class Transcript(Struct, frozen=True, gc=False):
         return tuple(messages)
 
 
-def _reply(
-    message: Message,
-    offered: KnownTools | None,
-    prompt: tuple[Message, ...],
-    conversation: Sequence[Message],
-) -> Reply:
-    agent, inner = as_text(message.get(AGENT)) or None, message.get(INNER) is True
-    message = {key: value for key, value in message.items() if key not in (AGENT, INNER)}
-    ending = ending_of(message, {"choices": [{"message": message}]})
-    reason, detail = ending or (usual_reason(message), None)
-    text = None if offered is None else text_of(message)
-    found = read_message(message, text, offered or NO_TOOLS, reason, detail, conversation)
-    return structs.replace(found, prompt=prompt).by(agent, inner=inner)
-
-
-def _answered_by(replies: Sequence[Reply], answer: Message) -> int:
-    """Return the place of the reply that an answer belongs to: the last, or one before inner agents'."""
-    place = len(replies) - 1
-    id = answer.get("tool_call_id")
-    while place and replies[place].inner and all(call.id != id for call in replies[place].calls):
-        place -= 1
-    return place
-
-
-def read_message(
-    message: Message,
-    text: str | None,
-    offered: KnownTools,
-    reason: str | None,
-    detail: str | None = None,
-    conversation: Sequence[Message] = (),
-) -> Reply:
-    """Read an assistant's message, which may contain anything, and how it ended.
-
-    `text` is its text, or None if neither text nor calls are required. Its other fields may repeat the
-    calls of the `conversation`.
-    """
-    reading = read_calls(message, text or "", offered, cut_off=is_cut_off(reason))
-    if reason == UNPARSED:
-        reading = of_server(reading, text or "", detail or "")
-    unread = (*reading.unread, *unread_in(message, offered, conversation))
-    own = own_calls(reading.calls, offered.names)
-    return Reply(
-        message=message,
-        calls=reading.calls,
-        searches=searches_in(message),
-        format=reading.format,
-        recovered_calls=reading.recovered,
-        lost_calls=reading.lost,
-        dialect=reading.dialect,
-        unread=unread,
-        finish_reason=reason,
-        no_answer=no_answer(own, text, reason, detail, of_model(reading.unread)),
-    )
-
-
-def searches_in(message: Message) -> tuple[ToolSearch, ...]:
-    """Return the tool searches in a reply."""
-    return tuple(
-        ToolSearch(
-            each.get("arguments"),
-            None if each.get("tools") is None else tuple(map(as_text, as_list(each["tools"]))),
-            each.get("names_shown") is True,
-        )
-        for each in objects_in(message.get(SEARCHES))
-    )
-
-
-def ended_turn(replies: Sequence[Reply]) -> Sequence[Reply]:
-    """Return a turn's replies, accepting an empty last one if the turn has text or calls before it."""
-    *before, last = replies
-    if last.no_answer is None or last.no_answer.category != "empty_answer":
-        return replies
-    if not any(each.calls or each.text.strip() for each in before):
-        return replies
-    return [*before, structs.replace(last, no_answer=None)]
-
-
-def _with_answers(reply: Reply, answers: Iterable[Message]) -> Reply:
-    return structs.replace(reply, answers=(*reply.answers, *answers))
-
-
-def with_refused(replies: Iterable[Reply]) -> list[Reply]:
-    """Mark calls that a model wrote as text, and that no tool answered, as refused."""
-    found: list[Reply] = []
-    unanswered: set[str] = set()  # ids of earlier calls
-    for each in replies:
-        answers = [answer for answer in each.answers if answer.get("role") == "tool"]
-        calls = objects_in(each.message.get("tool_calls"))
-        written = each.format == "recovered" and not calls and not each.status
-        if written and all(str(answer.get("tool_call_id")) in unanswered for answer in answers):
-            refused: CallStatus = "refused"
-            status = (refused,) * len(each.calls)
-            found.append(structs.replace(each, status=status))
-        else:
-            found.append(each)
-        unanswered |= {str(call["id"]) for call in calls if call.get("id")}
-        answered = (answer for answer in answers if status_of(answer) != "waiting")
-        unanswered -= {str(answer.get("tool_call_id")) for answer in answered}
-    return found
-
-
-def statuses_of(
-    replies: Iterable[tuple[Message, Iterable[Message]]],
-) -> list[tuple[CallStatus | None, ...]]:
-    """Return the status of the calls of each reply, given with the messages after it.
-
-    A reply's statuses are empty if none of its calls is answered.
-    """
-    ids = [
-        ([as_mapping(call).get("id") for call in as_list(reply.get("tool_calls"))], after)
-        for reply, after in replies
-    ]
-    return [
-        tuple(each and status_of(each.message) for each in of_reply) if any(of_reply) else ()
-        for of_reply in last_answers(ids)
-    ]
-
-
 def status_of(answer: Mapping[str, Any]) -> CallStatus | None:
     """Return a call's status by its answer. None: unknown."""
     return status_in(answer, text_of(answer))
@@ -453,12 +273,6 @@ def text_of(message: Mapping[str, Any]) -> str:
         return content
     parts = objects_in(content)
     return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-
-
-def gist_of(message: Message) -> tuple[object, str, list[object]]:
-    """Return what equal messages share: role, text and calls; ids and empty fields may differ."""
-    calls = read_calls(message, "").calls
-    return message.get("role"), text_of(message), [(call.name, call.arguments) for call in calls]
 
 
 def measures_of(transcript: Transcript) -> Measures:

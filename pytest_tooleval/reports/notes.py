@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
 from ..figures import most_text, usd_text
-from ..record.dialects import options_for
 from ..record.document import RowsDocument
 from ..record.run import Run, Spent, is_other
 from ..record.summary import Fallback, ModelSummary, fallback_text
+from ..replies.dialects import options_for
 from ..text import first_few, plural, printable
 from .columns import cases_text
 

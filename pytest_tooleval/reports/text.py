@@ -8,10 +8,10 @@ from ..figures import score_text
 from ..record.calls import ToolCall
 from ..record.images import in_words
 from ..record.made_calls import MadeCall, calls_made
-from ..record.recovery import read_calls
 from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
+from ..replies.recovery import read_calls
 from ..text import MOST_SHOWN, aligned, json_text, plural, printable, shorten, shown
 
 # The file in the node id of a gate's report, as pytest needs one.

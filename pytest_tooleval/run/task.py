@@ -9,8 +9,8 @@ from msgspec import structs
 
 from ..engine.runner import TrialAnswer
 from ..engine.trial import Job
-from ..record.conversation import Conversation
 from ..record.results import CaseResult
+from ..replies.conversation import Conversation
 from ..suite.case import ResolvedCase
 from .place import CaseAndBlank, Origin
 from .scored import evaluate

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..errors import CannotCompare, ModelError
-from ..record.conversation import Conversation, plain, unread_text
 from ..record.thresholds import needed_of
-from ..record.transcript import SYSTEM_ROLES, Message, Transcript, gist_of, text_of
+from ..record.transcript import SYSTEM_ROLES, Message, Transcript, text_of
+from ..replies.conversation import Conversation, plain, unread_text
+from ..replies.messages import gist_of
 from ..scoring.trial import conversation_of
 from ..scoring.turns import forbidden_in
 from ..secrets import redacted

@@ -16,8 +16,8 @@ from ..errors import WorldError
 from ..matchers.compare import matches
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
-from ..record.endings import GAVE_UP
 from ..record.transcript import Reply, Transcript, text_of
+from ..replies.endings import GAVE_UP
 from ..suite.altered import BEFORE, has_note
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, find_tool, same_name

@@ -23,10 +23,10 @@ from ..matchers.matcher import has_matcher, is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall, is_number
 from ..record.made_calls import MadeCall, calls_made
-from ..record.recovery import read_calls
 from ..record.results import Check
 from ..record.status import NOT_RUN, CallStatus
 from ..record.transcript import Message, Reply, Transcript, text_of
+from ..replies.recovery import read_calls
 from ..suite.case import ResolvedCase
 from ..suite.mocks import SCORED_ONLY
 from ..suite.policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, operands, replaced

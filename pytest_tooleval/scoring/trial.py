@@ -15,8 +15,9 @@ from ..record.names import KnownTools
 from ..record.results import FailureCategory, Score, TrialError, TrialResult
 from ..record.status import CallStatus
 from ..record.thresholds import missed_text, missed_thresholds, over_limit
-from ..record.transcript import SYSTEM_ROLES, Judged, Reply, Transcript, gist_of, measures_of
+from ..record.transcript import SYSTEM_ROLES, Judged, Reply, Transcript, measures_of
 from ..record.untrusted import as_text
+from ..replies.messages import gist_of, transcript_of
 from ..secrets import redacted
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite
@@ -115,7 +116,7 @@ def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -
         gist_of(cleaned[index]) == expected for index, expected in zip(spoken, prompt, strict=False)
     )
     given = spoken[len(prompt) - 1] + 1 if prompt and begins else 0
-    transcript = Transcript.from_messages(cleaned[given:], cleaned[:given], _offered(case))
+    transcript = transcript_of(cleaned[given:], cleaned[:given], _offered(case))
     return _within_rounds(case, transcript)
 
 

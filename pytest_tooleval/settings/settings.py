@@ -14,7 +14,7 @@ from .options import ShardNumber
 
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
-    from ..record.conversation import Conversation
+    from ..replies.conversation import Conversation
     from ..reports.outputs import Report
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
 from msgspec import structs
 
-from ..record.endings import NoAnswerCategory
+from ..record.no_answer import NoAnswerCategory
 from ..record.results import CaseRow, FailureCategory, Outcome, TrialRow
 from ..record.thresholds import missed_text, missed_thresholds, needed_of, over_limit
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.imports.transcripts import read_transcripts
-from pytest_tooleval.record.transcript import gist_of
+from pytest_tooleval.replies.messages import gist_of
 
 HERE = Path(__file__).parent
 

@@ -22,6 +22,7 @@ PACKAGE = Path(pytest_tooleval.__file__).parent
 LAYERS = (
     "errors figures text tiers threads keys secrets writing files explain findings".split(),
     ("record",),
+    ("replies",),
     ("checkout", "agents"),
     ("jsonschemas",),
     ("matchers",),

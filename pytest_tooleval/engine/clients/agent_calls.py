@@ -18,10 +18,10 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...record.calls import MAX_DEPTH, ToolCall
-from ...record.endings import GAVE_UP
 from ...record.images import without_images
 from ...record.status import APPROVED, NOT_RUN, CallStatus
 from ...record.transcript import Message
+from ...replies.endings import GAVE_UP
 from ...scoring.one_call import shown_tool, with_arguments
 from ...secrets import redacted
 from ...suite.resolved import find_tool

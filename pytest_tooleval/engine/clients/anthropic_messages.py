@@ -12,7 +12,7 @@ from typing import Any
 
 from ...jsonschemas.subschemas import COMBINED
 from ...record.calls import ToolCall
-from ...record.endings import PAUSED
+from ...record.no_answer import PAUSED
 from ...record.transcript import SEARCHES, SYSTEM_ROLES
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..exchange.chat import BLOCKS, CONTAINER, RESPONSE_FORMAT, ChatRequest

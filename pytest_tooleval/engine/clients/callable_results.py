@@ -11,9 +11,10 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import AgentGaveUp, ModelError, error_text
-from ...record.endings import GAVE_UP, ending_of, usual_reason
-from ...record.transcript import AGENT, INNER, SYSTEM_ROLES, Message, gist_of, statuses_of
+from ...record.transcript import AGENT, INNER, SYSTEM_ROLES, Message
 from ...record.untrusted import as_mapping, as_text
+from ...replies.endings import GAVE_UP, ending_of, usual_reason
+from ...replies.messages import gist_of, statuses_of
 from ...secrets import scrub, secret_values
 from ...text import shorten
 from ..exchange.chat import ChatAnswer

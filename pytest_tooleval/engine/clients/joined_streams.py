@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...record.call_like import UNREAD, may_be_call, unplaced
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ...replies.call_like import UNREAD, may_be_call, unplaced
 from .streamed_calls import Arguments, StreamedCalls, index_of, text_of_arguments
 
 Document = Mapping[str, Any]

@@ -19,9 +19,9 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...record.encoding import without_surrogates
-from ...record.endings import ending_of
 from ...record.transcript import text_of
 from ...record.untrusted import as_mapping
+from ...replies.endings import ending_of
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
 from ..models.known import listed

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...record.endings import ending_of
 from ...record.untrusted import as_mapping, objects_in
+from ...replies.endings import ending_of
 from ..exchange.chat import ITEMS, RESPONSE_FORMAT
 from ..protocols.reading import replied
 from .message_parts import chat_of, without_nulls

@@ -15,10 +15,10 @@ from urllib.parse import urljoin
 
 from ...errors import ErrorKind, ModelError
 from ...record.calls import ToolCall
-from ...record.endings import UNPARSED
 from ...record.names import ANY_TOOLS
-from ...record.recovery import NOTHING, read_calls
 from ...record.untrusted import as_list, as_mapping, as_text
+from ...replies.endings import UNPARSED
+from ...replies.recovery import NOTHING, read_calls
 from ...secrets import scrub, secret_values, shown_address
 from ...text import shorten
 from ..exchange.chat import ChatAnswer

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import ModelError
-from ...record.call_like import UNREAD, may_be_call
-from ...record.endings import ending_of
 from ...record.untrusted import as_list
+from ...replies.call_like import UNREAD, may_be_call
+from ...replies.endings import ending_of
 from ...text import shorten
 from ..exchange.chat import BLOCKS, CONTAINER, ITEMS, PARTS, ChatAnswer, ChatRequest
 from ..models.prices import ran_unpriced

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from ...record.endings import Ending
 from ...record.status import CallStatus
 from ...record.transcript import Message, Usage
 from ...record.untrusted import as_text
+from ...replies.endings import Ending
 from ..models.prices import cost_usd, reasoning_tokens, reported_cost, token_count, usage_of
 from .tool_answers import AnswersTools
 

@@ -9,7 +9,8 @@ from msgspec import Struct, structs
 
 from ...errors import ModelError
 from ...record.run import Role
-from ...record.transcript import Reply, Usage, read_message, text_of, with_refused
+from ...record.transcript import Reply, Usage, text_of
+from ...replies.messages import read_message, with_refused
 from ..models.spec import ModelSpec
 from .chat import ChatAnswer, ChatRequest
 from .errors import NotRecorded

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...record.call_like import unread_fields
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ...replies.call_like import unread_fields
 from .builder import ChatBuilder
 
 Block = Mapping[str, Any]

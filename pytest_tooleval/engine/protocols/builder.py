@@ -16,9 +16,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...record.call_like import UNREAD, orphan, unread_fields
 from ...record.transcript import SEARCHES
 from ...record.untrusted import as_text, objects_in
+from ...replies.call_like import UNREAD, orphan, unread_fields
 
 Message = dict[str, Any]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...record.call_like import unread_fields
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ...replies.call_like import unread_fields
 from .builder import ChatBuilder
 
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...record.call_like import may_be_call
 from ...record.untrusted import as_mapping, objects_in
+from ...replies.call_like import may_be_call
 from .builder import ChatBuilder, Message, as_content
 
 Item = Mapping[str, Any]

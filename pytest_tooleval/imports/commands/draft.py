@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Location, Problem, SuiteError, ToolevalError
-from ...record.conversation import Conversation
 from ...record.results import CaseResult
 from ...record.transcript import Transcript
+from ...replies.conversation import Conversation
 from ...text import shown
 from ..apply import ImportResult
 from ..chats import RecordedAnswer, draft_in, usable

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...explain import show
-from ...record.call_like import unknown_calls
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ...replies.call_like import unknown_calls
 from ...text import json_text
 from ..format import EachFile, Format
 from ..items import Call, Expected, Item, called

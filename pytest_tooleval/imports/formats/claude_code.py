@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...record.call_like import may_be_call, unknown_calls
-from ...record.conversation import NO_NAME, Conversation
 from ...record.transcript import AGENT, INNER, Message, text_of
 from ...record.untrusted import as_mapping, as_text, objects_in
+from ...replies.call_like import may_be_call, unknown_calls
+from ...replies.conversation import NO_NAME, Conversation
 from ..chats import chat_messages
 from ..error_texts import CLAUDE_CODE, with_statuses
 from ..format import EachFile, Format

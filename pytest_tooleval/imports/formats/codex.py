@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...record.call_like import may_be_call, unknown_calls
-from ...record.conversation import NO_NAME, Conversation
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
+from ...replies.call_like import may_be_call, unknown_calls
+from ...replies.conversation import NO_NAME, Conversation
 from ..chats import chat_messages
 from ..error_texts import CODEX, with_statuses
 from ..format import EachFile, Format

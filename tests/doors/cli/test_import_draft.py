@@ -14,7 +14,7 @@ from unit.history.runs import run_of
 from pytest_tooleval.cli import main
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseResult
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.replies.messages import transcript_of
 from pytest_tooleval.verdicts.summary import rows_document, whole_document
 
 TOOLS = [tool("search"), tool("weather")]
@@ -33,7 +33,7 @@ def case_of(
     id: str, messages: list[dict[str, Any]], outcome: str = "failed", **fields: Any
 ) -> CaseResult:
     failure = "wrong_tool" if outcome == "failed" else None
-    trial = trial_of(Transcript.from_messages(messages), failure=failure, wrong="expected weather")
+    trial = trial_of(transcript_of(messages), failure=failure, wrong="expected weather")
     file = {"file": "s.tooleval.json", "line": 3, "tool_choice": "required"}
     return result_of(case=id, outcome=outcome, trials=(trial,), **{**file, **fields})
 

@@ -21,6 +21,7 @@ from pytest_tooleval.engine.replay import first_missing
 from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.transcript import Reply, Transcript, measures_of
+from pytest_tooleval.replies.messages import transcript_of
 from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.load import parse_suite
@@ -334,7 +335,7 @@ async def test_a_turn_ends_with_a_reply_without_calls(
     assert offered == [["refund"]] * 2 + [["look", "refund"]] * 2
     assert [request.tool_choice for request in model.requests] == ["auto"] * 4
     assert capsys.readouterr().out == ""
-    assert Transcript.from_messages(transcript.messages).turns[1][0].prompt
+    assert transcript_of(transcript.messages).turns[1][0].prompt
 
 
 async def test_a_turn_without_an_end_ends_the_conversation(tmp_path: Path) -> None:

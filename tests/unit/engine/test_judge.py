@@ -12,7 +12,8 @@ from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.judge import VERDICT, judge_messages, read_verdict
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.replies.messages import transcript_of
 
 from .fakes import says
 
@@ -83,7 +84,7 @@ def test_the_conversation_cannot_end_itself() -> None:
         {"role": "user", "content": "Later."},
         {"role": "assistant", "content": "Too late."},
     ]
-    _, question = judge_messages("Is polite.", Transcript.from_messages(messages), 1)
+    _, question = judge_messages("Is polite.", transcript_of(messages), 1)
     text = question["content"]
     before, _, rest = text.partition("\n\n<conversation>\n")
     inside, end, after = rest.partition("\n</conversation>")
@@ -93,7 +94,7 @@ def test_the_conversation_cannot_end_itself() -> None:
     assert [each["role"] for each in lines] == ["user", "assistant", "tool", "assistant"]
     assert lines[1]["text"] == lines[2]["text"] == hostile
     assert lines[1]["calls"][0]["name"] == "look"
-    _, whole = judge_messages("Is polite.", Transcript.from_messages(messages))
+    _, whole = judge_messages("Is polite.", transcript_of(messages))
     assert "Too late." in whole["content"]
     assert "secret" not in whole["content"]
 
@@ -105,7 +106,7 @@ def test_the_judge_reads_of_a_picture_that_a_tool_showed() -> None:
         {"role": "tool", "tool_call_id": "c1", "content": [picture()]},
         {"role": "assistant", "content": "It is red."},
     ]
-    _, question = judge_messages("Is right.", Transcript.from_messages(messages))
+    _, question = judge_messages("Is right.", transcript_of(messages))
     lines = question["content"].splitlines()
     (shown,) = (json.loads(line) for line in lines if '"tool"' in line)
     assert shown["text"] == "[image: image/png, 1 kB]"

@@ -11,9 +11,9 @@ from pytest_tooleval.errors import Problem
 from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.claude_code import FORMAT
 from pytest_tooleval.imports.records import Record
-from pytest_tooleval.record.conversation import Conversation
 from pytest_tooleval.record.names import NO_TOOLS
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.replies.conversation import Conversation
+from pytest_tooleval.replies.messages import transcript_of
 
 Line = dict[str, Any]
 
@@ -100,7 +100,7 @@ TWO = sub("y", "Look.", "look")
 def test_sub_agents_stand_where_they_were_started(lines: list[Line], replies: str) -> None:
     main, *others = read(lines)
     assert isinstance(main, Conversation)
-    made = Transcript.from_messages(main.messages, offered=[NO_TOOLS])
+    made = transcript_of(main.messages, offered=[NO_TOOLS])
     shown = [
         (each.agent or "-") + "".join(f":{call.name}" for call in each.calls if each.inner)
         for each in made.replies
@@ -129,5 +129,5 @@ def test_a_sub_agent_of_a_sub_agent() -> None:
     deep = sub("y", "Look.", "look", agent="y")
     main, *_ = read([*tasks("Close it."), *inner, *deep, *ended(1)])
     assert isinstance(main, Conversation)
-    replies = Transcript.from_messages(main.messages, offered=[NO_TOOLS]).replies
+    replies = transcript_of(main.messages, offered=[NO_TOOLS]).replies
     assert [each.agent for each in replies] == [None, "type0", "deep", "deep", "type0", None]

@@ -17,8 +17,8 @@ from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.otel import FORMAT as OTEL
 from pytest_tooleval.imports.records import read_records
-from pytest_tooleval.record.conversation import Conversation
-from pytest_tooleval.record.transcript import gist_of
+from pytest_tooleval.replies.conversation import Conversation
+from pytest_tooleval.replies.messages import gist_of
 from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.resolved import messages_of

@@ -16,9 +16,10 @@ from pytest_tooleval.imports.apply import apply
 from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.items import called
 from pytest_tooleval.imports.transcripts import read_transcripts
-from pytest_tooleval.record.conversation import Conversation
 from pytest_tooleval.record.names import NO_TOOLS
 from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.replies.conversation import Conversation
+from pytest_tooleval.replies.messages import transcript_of
 from pytest_tooleval.run.transcripts import answers_of, find_transcripts
 from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.load import parse_suite
@@ -194,7 +195,7 @@ def test_what_a_tool_asks_within_is_an_inner_agents(tmp_path: Path) -> None:
         ),
         span("6", 7, chat(user("Hi"), ask, result("c1", "Done."), output=reply("Bye.")), parent="a"),
     )
-    replies = Transcript.from_messages(run.messages, offered=[NO_TOOLS]).replies
+    replies = transcript_of(run.messages, offered=[NO_TOOLS]).replies
     assert [(each.agent, each.inner, [call.name for call in each.calls]) for each in replies] == [
         ("triage", False, ["billing"]),
         ("accounts", True, ["cancel"]),

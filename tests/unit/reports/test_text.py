@@ -12,7 +12,7 @@ from msgspec import structs
 
 from pytest_tooleval import parse_suite
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.endings import NoAnswer
+from pytest_tooleval.record.no_answer import NoAnswer
 from pytest_tooleval.record.results import CaseResult, TrialResult
 from pytest_tooleval.record.status import CallStatus
 from pytest_tooleval.record.transcript import Reply, Transcript

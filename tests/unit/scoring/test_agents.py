@@ -12,6 +12,7 @@ from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.record.names import NO_TOOLS
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.replies.messages import transcript_of
 from pytest_tooleval.reports.text import render_transcript
 from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.case import ResolvedCase
@@ -48,7 +49,7 @@ def score(case: ResolvedCase, *messages: list[Message]) -> TrialResult:
 def transcript(*messages: list[Message]) -> Transcript:
     prompt = {"role": "user", "content": "Refund A1."}
     flat = [each for message in messages for each in message]
-    return Transcript.from_messages([prompt, *flat], offered=[NO_TOOLS])
+    return transcript_of([prompt, *flat], offered=[NO_TOOLS])
 
 
 LOOK, DONE = says("", "triage", "look"), says("Done.", "billing")

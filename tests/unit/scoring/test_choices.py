@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.endings import NoAnswer
+from pytest_tooleval.record.no_answer import NoAnswer
 from pytest_tooleval.record.results import TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring.trial import score_transcript

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tooleval import Suite, TrialResult, score_calls, score_messages
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.replies.messages import transcript_of
 from pytest_tooleval.scoring.texts import says
 from pytest_tooleval.suite.load import parse_suite
 
@@ -675,7 +675,7 @@ def test_a_reminder_begins_no_turn(desk: Path, role: str) -> None:
     reminder = {"role": role, "content": "Be brief."}
     messages = [*says_and_calls([REFUND]), reminder, {"role": "assistant", "content": "Done."}]
     assert score_messages(suite_of(desk, {"expected_calls": calls(REFUND)}), "one", messages).passed
-    transcript = Transcript.from_messages(messages)
+    transcript = transcript_of(messages)
     assert (len(transcript.turns), transcript.messages) == (1, tuple(messages))
-    both = Transcript.from_messages([*messages, reminder, *says_and_calls(["Hi."])])
+    both = transcript_of([*messages, reminder, *says_and_calls(["Hi."])])
     assert both.turns[1][0].prompt == (reminder, {"role": "user", "content": "go on"})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.endings import NoAnswer
+from pytest_tooleval.record.no_answer import NoAnswer
 from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring.trial import score_messages, score_transcript

@@ -44,7 +44,7 @@ def test_only_parameters_decide_when_only_they_have_a_threshold() -> None:
 
 def test_importing_scoring_loads_nothing_heavy() -> None:
     code = (
-        "import sys, pytest_tooleval.scoring, pytest_tooleval.record.recovery\n"
+        "import sys, pytest_tooleval.scoring, pytest_tooleval.replies.recovery\n"
         "print([m for m in ('jsonschema', 'regex', 'rapidfuzz', 'litellm') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

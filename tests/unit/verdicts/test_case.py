@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import ScoringError
-from pytest_tooleval.record.endings import NoAnswer
+from pytest_tooleval.record.no_answer import NoAnswer
 from pytest_tooleval.record.results import CaseRow, FailureCategory, Score, TrialError, TrialResult
 from pytest_tooleval.record.thresholds import missed_thresholds
 from pytest_tooleval.record.transcript import Reply, Transcript

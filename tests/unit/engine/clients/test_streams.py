@@ -24,7 +24,8 @@ from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.imports.records import UnusableError
 from pytest_tooleval.record.names import ANY_TOOLS
-from pytest_tooleval.record.transcript import Reply, read_message, text_of
+from pytest_tooleval.record.transcript import Reply, text_of
+from pytest_tooleval.replies.messages import read_message
 
 from ..fakes import WEATHER
 from .asking import USER, ask

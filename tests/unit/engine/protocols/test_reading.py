@@ -14,7 +14,8 @@ from steps import growth
 
 from pytest_tooleval.engine.protocols.reading import read_messages
 from pytest_tooleval.imports.chats import chat_messages
-from pytest_tooleval.record.transcript import Reply, Transcript
+from pytest_tooleval.record.transcript import Reply
+from pytest_tooleval.replies.messages import transcript_of
 from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.load import parse_suite
 
@@ -97,9 +98,7 @@ def part(value: Item) -> Item:
 
 
 def replies(*values: Item) -> tuple[Reply, ...]:
-    return Transcript.from_messages(
-        read_messages([{"role": "user", "content": "Hi"}, *values]).messages
-    ).replies
+    return transcript_of(read_messages([{"role": "user", "content": "Hi"}, *values]).messages).replies
 
 
 def answer_of(*blocks: Item) -> Item:
@@ -317,7 +316,7 @@ def test_a_forbidden_call_in_a_namespace_is_forbidden() -> None:
     )
     messages = chat_messages([{"role": "user", "content": "Hi"}, ITEMS["in a namespace"]])
     assert messages[1]["tool_calls"][0]["namespace"] == "crm"
-    result = score_calls(suite, suite.test_cases[0], Transcript.from_messages(messages).calls)
+    result = score_calls(suite, suite.test_cases[0], transcript_of(messages).calls)
     assert result.failure == "forbidden_call"
 
 

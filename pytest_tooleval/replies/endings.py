@@ -6,28 +6,14 @@ Libraries turn most of these into `stop`, so they are read from the provider's o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
-
-from msgspec import Struct
+from typing import Any, Literal, NamedTuple
 
 from ..errors import ModelError
+from ..record.calls import ToolCall
+from ..record.no_answer import NoAnswer, NoAnswerCategory
+from ..record.unread import Unread
+from ..record.untrusted import as_list, as_mapping, as_text
 from ..text import shorten
-from .calls import ToolCall
-from .fields import doc
-from .unread import Unread
-from .untrusted import as_list, as_mapping, as_text
-
-NoAnswerCategory = Literal["refused", "blocked", "cut_off", "malformed_call", "empty_answer", "gave_up"]
-
-
-class NoAnswer(Struct, frozen=True, gc=False):
-    """Why an answer cannot be used."""
-
-    category: Annotated[NoAnswerCategory, doc("The failure category.")]
-    reason: Annotated[str, doc("The finish reason and the provider's message.")]
-
-    def __str__(self) -> str:
-        return f"{self.category.replace('_', ' ')}: {self.reason}"
 
 
 class Ending(NamedTuple):
@@ -63,8 +49,6 @@ _WORDS: Mapping[NoAnswerCategory | Literal["failed"], str] = {
 }
 # The finish reason of an agent's run that it ended itself, perhaps with `_` and the kind of end.
 GAVE_UP = "gave_up"
-# The finish reason of an answer that continues once it is sent back, as the provider runs tools itself.
-PAUSED = "pause_turn"
 # The reason of an error that a server answers with if it cannot parse the model's call. The text is what
 # the server quotes of it.
 UNPARSED = "not_parsed_by_server"

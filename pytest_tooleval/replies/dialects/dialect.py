@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..repeated_keys import keep_repeated
+from ...record.repeated_keys import keep_repeated
 
 # What must follow an opener before JSON: an object (or a list of them) with a first key and the
 # beginning of its value, or a text that ends before that. `{...}` and `{"name": <name>}` are mentions.

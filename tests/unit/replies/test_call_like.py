@@ -12,9 +12,9 @@ from builders import recorded_answers
 from pytest_tooleval.errors import ScoringError
 from pytest_tooleval.imports.chats import chat_messages, conversations
 from pytest_tooleval.imports.records import Record, UnusableError
-from pytest_tooleval.record.call_like import unread_in
 from pytest_tooleval.record.names import KnownTools
-from pytest_tooleval.record.transcript import Transcript
+from pytest_tooleval.replies.call_like import unread_in
+from pytest_tooleval.replies.messages import transcript_of
 from pytest_tooleval.scoring.trial import score_messages
 
 from ..scoring.cases import suite_of
@@ -142,7 +142,7 @@ def test_calls_in_any_shape_are_calls(fields: dict[str, Any]) -> None:
     result = score_messages(suite, "one", messages)
 
     assert result.failure == "unexpected_call"
-    made = len(Transcript.from_messages(messages).calls)
+    made = len(transcript_of(messages).calls)
     assert made == len(fields)
 
 

@@ -17,19 +17,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from .calls import ToolCall, native_calls
+from ..record.calls import ToolCall, native_calls
+from ..record.names import NO_TOOLS, KnownTools
+from ..record.transcript import CallFormat
+from ..record.unread import Owner, Unread
+from ..record.untrusted import as_text
 from .code_and_thinking import FENCE, STARTS, THINKING, TICKS, Code, begin_of_answer, end_of_thought
 from .dialects import DIALECTS, options_for
 from .dialects.dialect import DECODER, Broken, Cursor, Dialect, NotACall, Written
 from .dialects.json_calls import calls_in_json, read_values
 from .dialects.pythonic import read_list
-from .names import NO_TOOLS, KnownTools
-from .unread import Owner, Unread
-from .untrusted import as_text
 
-CallFormat = Literal["native", "recovered"]
 MAX_LENGTH = 1_000_000
 
 _TOOL_CODE = "tool_code"

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from ..record.calls import ToolCall, native_calls
+from ..record.names import NO_TOOLS, KnownTools
+from ..record.unread import Unread
+from ..record.untrusted import as_mapping, as_text, objects_in
 from ..text import json_text
-from .calls import ToolCall, native_calls
-from .names import NO_TOOLS, KnownTools
-from .unread import Unread
-from .untrusted import as_mapping, as_text, objects_in
 
 # The field of a message with items of unknown types.
 UNREAD = "unread"

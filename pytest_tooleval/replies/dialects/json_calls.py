@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..repeated_keys import Ambiguous
+from ...record.repeated_keys import Ambiguous
 from .dialect import JSON_NEXT, LIST_NEXT, Broken, Cursor, Dialect, Written
 
 _NAME_KEYS = ("name", "tool_name")

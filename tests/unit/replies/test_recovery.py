@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.names import KnownTools
-from pytest_tooleval.record.recovery import Reading, prose_of, read_calls, repair_call
+from pytest_tooleval.replies.recovery import Reading, prose_of, read_calls, repair_call
 
 NAMES = ("get_weather", "get_time")
 TOOLS = KnownTools.of((name, None, {"required": ["city"]}) for name in NAMES)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import Location
+from ..record.transcript import INNER, Message, Usage
+from ..record.untrusted import objects_in
 from ..text import plural, shown
 from .call_like import UNREAD, kind_of, may_be_call
-from .transcript import INNER, Message, Usage
-from .untrusted import objects_in
 
 _NAMED = 10
 NO_NAME = "transcript"  # the model of those that do not name it

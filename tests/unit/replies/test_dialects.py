@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.record import dialects, recovery
-from pytest_tooleval.record.dialects import DIALECTS
-from pytest_tooleval.record.dialects.dialect import Dialect
-from pytest_tooleval.record.dialects.json_calls import in_tags
 from pytest_tooleval.record.names import KnownTools
-from pytest_tooleval.record.recovery import NOTHING, read_calls
+from pytest_tooleval.replies import dialects, recovery
+from pytest_tooleval.replies.dialects import DIALECTS
+from pytest_tooleval.replies.dialects.dialect import Dialect
+from pytest_tooleval.replies.dialects.json_calls import in_tags
+from pytest_tooleval.replies.recovery import NOTHING, read_calls
 
 WEATHER = {
     "type": "object",

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.endings import Ending, ending_of, no_answer
+from pytest_tooleval.replies.endings import Ending, ending_of, no_answer
 
 from ..test_secrets import json_values
 

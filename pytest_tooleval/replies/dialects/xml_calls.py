@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..untrusted import as_list, as_mapping
+from ...record.untrusted import as_list, as_mapping
 from .dialect import ARGUMENTS_NEXT, DECODER, NAME, Broken, Cursor, Dialect, NotACall, SchemaOf, Written
 
 _MOST_LEVELS = 20
