@@ -218,7 +218,7 @@ def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         tests_failed=None,
         models=tuple(dict.fromkeys(asked for run in runs for asked in run.models)),
         spent=add_up(*(run.spent for run in runs)),
-        answers=next(
+        cached_answers_from=next(
             (run.cached_answers_from for run in runs if run.cached_answers_from != "shared"), "shared"
         ),
         options=dict(sorted({**alike, **options}.items())),

@@ -75,7 +75,8 @@ def same_run(whole: dict[str, Any], merged: dict[str, Any]) -> None:
         assert merged[part] == whole[part], part
     # Each names itself.
     assert {**(merged["baseline"] or {}), "new": 0} == {**(whole["baseline"] or {}), "new": 0}
-    for field in ("total", "exitstatus", "models", "git", "selected", "partial", "answers", "shard"):
+    fields = "total exitstatus models git selected partial cached_answers_from shard"
+    for field in fields.split():
         assert merged["run"][field] == whole["run"][field], field
     assert merged["run"]["spent"].keys() == whole["run"]["spent"].keys()
     options = [
@@ -269,7 +270,7 @@ def test_shards_that_cannot_be_joined(project: Project) -> None:
     refused(
         f"shards/3.json (shard 3/3): version of the scoring rules: 0, but {SCORING_VERSION} in {first}"
     )
-    _edit(third, lambda each: each["run"]["models"][0].update(calls="callable:other"))
+    _edit(third, lambda each: each["run"]["models"][0].update(identity="callable:other"))
     refused("shards/3.json (shard 3/3): models: agent=callable:other, but callable:my_agent")
     project.run("--tooleval-report=shards/3.json", "--tooleval-shard=3/3", "--tooleval-trials=2")
     refused(f"shards/3.json (shard 3/3): options: trials=2, but none in {first}")
