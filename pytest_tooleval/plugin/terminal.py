@@ -204,7 +204,7 @@ class Terminal(Observer):
         reporter.write_sep("=", "tool calling")
         _write(reporter, score_lines(document, whole=whole))
         # If they fail the run, the verdict has them.
-        outdated = () if settings.judging.strict and self._run.is_complete else known.outdated
+        outdated = () if settings.judging.needs_new_answers and self._run.is_complete else known.outdated
         for problem in (*known.problems, *outdated, *known.unclaimed):
             reporter.write_line(printable(problem), yellow=True)
         if unnamed := _unnamed(reporter, document):

@@ -21,6 +21,7 @@ class Metric(NamedTuple):
     variant: str = ""
 
 
+POLICIES = "policies"
 _ALL = ("calls", "chain", "conversation")
 _ANSWER = ("calls", "chain")
 # In the order of the docs.
@@ -34,7 +35,7 @@ ROWS = (
     Metric("no_extra_calls", _ALL, default=1.0, decisive=False),
     Metric("arguments_valid", _ALL, default=1.0, decisive=False),
     # Only for cases with policies.
-    Metric("policies", _ALL, default=1.0, decisive=False),
+    Metric(POLICIES, _ALL, default=1.0, decisive=False),
     Metric("completion", ("chain",), default=1.0),
     Metric("efficiency", ("chain",)),
     Metric("redundancy_penalty", ("chain",), default=0.0, penalty=True, decisive=False),

@@ -265,6 +265,11 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         return any(trial.failure == "forbidden_call" for trial in self.trials)
 
     @property
+    def broke_policy(self) -> bool:
+        """True if a trial broke a policy."""
+        return any(trial.failure == "broken_policy" for trial in self.trials)
+
+    @property
     def leaked(self) -> bool:
         """True if a trial passed on the secret of an attack."""
         return any(trial.leaked for trial in self.trials)

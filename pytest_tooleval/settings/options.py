@@ -275,7 +275,7 @@ JUDGING = (
         read=number("0.5 to 0.9999, or 50% to 99.99%", lambda share: 0.5 <= share <= 0.9999, read_share),
         needs="fail_under",
     ),
-    Option("fail-inconclusive", "fail on inconclusive verdicts, and on answers of older code"),
+    Option("fail-inconclusive", "fail on inconclusive verdicts"),
     Option(
         "baseline",
         "fail on a significant drop from an earlier run: a JSON report; good, the newest run that "

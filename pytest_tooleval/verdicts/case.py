@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
 from msgspec import structs
 
+from ..record.metrics import POLICIES
 from ..record.no_answer import NoAnswerCategory
 from ..record.results import CaseRow, FailureCategory, Outcome, TrialRow
 from ..record.thresholds import missed_text, missed_thresholds, needed_of, over_limit
@@ -50,18 +51,20 @@ def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
 def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
     """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
-    A forbidden call in any trial fails the case, and where calls are forbidden, an unread part of any
-    trial makes it an error. With `mean`, mean scores must reach the thresholds and mean costs must stay
-    within the limits; a trial without an answer makes the case an error. With `all`, `any` and `K/N`,
-    passing trials are counted; trials without an answer make it an error only if they could change the
-    verdict. Raises ScoringError if no metric with a threshold applies.
+    A forbidden call or a broken policy in any trial fails the case, and where calls are forbidden, an
+    unread part of any trial makes it an error. With `mean`, mean scores must reach the thresholds and
+    mean costs must stay within the limits; a trial without an answer makes the case an error. With
+    `all`, `any` and `K/N`, passing trials are counted; trials without an answer make it an error only
+    if they could change the verdict. Raises ScoringError if no metric with a threshold applies.
     """
     answered = [trial for trial in trials if trial.error is None]
     scores = mean_scores(answered)
     errors = [trial.error for trial in trials if trial.error is not None]
-    forbidden = next((trial for trial in answered if trial.failure == "forbidden_call"), None)
-    if forbidden is not None:
-        return "failed", scores, _of_trial(forbidden, trials)
+    # Unless the case lowers its threshold.
+    policies = ("broken_policy",) if by.thresholds.get(POLICIES, 0) >= 1 else ()
+    for failure in ("forbidden_call", *policies):
+        if broken := next((trial for trial in answered if trial.failure == failure), None):
+            return "failed", scores, _of_trial(broken, trials)
     # What cannot be read may be a forbidden call, which no other trial makes up for.
     unread = next((error for error in errors if error.kind == "unread"), None)
     if by.forbids and unread is not None:
@@ -107,6 +110,8 @@ def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
     missed = missed_thresholds(trial.values, by.thresholds)
     wrong = ", ".join(missed_text(metric, *pair) for metric, pair in missed.items())
     failure: FailureCategory | None = "below_threshold" if wrong else None
+    if POLICIES in missed:
+        failure = "broken_policy"
     if failure is None and (over := over_limit(trial.spent, by.limits)):
         failure, wrong = "over_limit", over
     return structs.replace(trial, passed=failure is None, failure=failure, wrong=wrong)

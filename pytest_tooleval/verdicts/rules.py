@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..explain import nearest
 from ..figures import TOLERANCE, given_text
 from ..record.gates import Gate
-from ..record.metrics import AMOUNTS, PENALTIES, RATES
+from ..record.metrics import AMOUNTS, PENALTIES, POLICIES, RATES
 from ..record.results import CaseRow
 from ..text import near, read_number, read_share
 from .statistics import pass_at_k, pass_hat_k
@@ -107,9 +107,10 @@ class Rule:
     def covers(self, case: CaseRow) -> bool:
         """True if a gate of this rule takes over the verdict on a case that failed or has no answer.
 
-        One on a metric does not where that is 1: it does not measure what went wrong.
+        One on a metric does not where that is 1: it does not measure what went wrong. Only one on
+        policies takes over a broken one.
         """
-        if not self.keys(case):
+        if not self.keys(case) or (case.broke_policy and self.metric != POLICIES):
             return False
         if case.outcome == "error":
             return self.metric == ERRORS and bool(case.trials)

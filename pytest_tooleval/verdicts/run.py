@@ -16,6 +16,8 @@ from ..text import plural
 from .judging import Gates, Judging
 from .sides import FindSuite
 
+_OUTDATED = "fatal: gates, presets and baselines judge the code of today"
+
 
 class RunProblem(NamedTuple):
     """A problem with the run instead of a case. An inconclusive one may not fail the run."""
@@ -70,10 +72,8 @@ def judge_run(
         problem = str(error)
     gates = judge_gates(cases, judging, run.case_counts, comparison)
     findings = list(_findings(gates, comparison, problem, misnamed))
-    if judging.strict and outdated:
-        from .run_summary import strict_text
-
-        findings += [RunProblem("cassettes", line + strict_text(strict=True)) for line in outdated]
+    if judging.needs_new_answers:
+        findings += [RunProblem("cassettes", f"{line} ({_OUTDATED})") for line in outdated]
     asked = (case for case in cases if case.model)
     has_run = any(case.outcome != "skipped" or judging.excuses_unasked for case in asked)
     if judging.cases_needed_by and not (findings or has_run):

@@ -80,10 +80,11 @@ def test_a_replay_names_the_modules_of_the_agent_that_changed_since(project: Pro
     result = project.run(*replay)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*changed since the recording: kit/prompts.py; if that may change*"])
-    for workers in ([], ["-n2"]):
-        strict = project.run(*replay, "--tooleval-fail-inconclusive", *workers)
-        assert strict.ret == 1
-        strict.stdout.fnmatch_lines(["*kit/prompts.py; if that may change * (fatal, because of *"])
+    judged = ("fail-inconclusive", "fail-under=0.5", "preset=pr", "baseline=latest")
+    for options in (*([f"--tooleval-{each}"] for each in judged), ["--tooleval-fail-under=0.5", "-n2"]):
+        fatal = project.run(*replay, *options)
+        assert fatal.ret == 1
+        fatal.stdout.fnmatch_lines(["*kit/prompts.py; if that may change * (fatal: *code of today)"])
 
 
 def packaged(project: Project) -> None:

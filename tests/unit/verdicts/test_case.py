@@ -44,6 +44,21 @@ def judged(
 
 
 RULES = ("mean", "all", "any", "1/5", "4/5")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_other_trial_makes_up_for_a_broken_policy(rule: str) -> None:
+    right, wrong = (
+        trial(overall=1.0, policies=1.0),
+        trial("policy 1", "broken_policy", overall=1.0, policies=0.0),
+    )
+    trials = [right] * 4 + [wrong]
+    outcome, _, reason = decide(trials, Standard({"overall": 1.0, "policies": 1.0}, {}, rule))
+    assert (outcome, reason) == ("failed", "policy 1 (1 of 5 trials failed)")
+    outcome, _, _ = decide(trials, Standard({"overall": 1.0, "policies": 0.5}, {}, rule))
+    assert outcome == ("failed" if rule == "all" else "passed")
+
+
 FAILED = TrialResult(error=TrialError("timeout", "no answer within 5 s"))
 
 

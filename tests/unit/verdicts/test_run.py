@@ -43,6 +43,9 @@ def failed(
 
 
 WRONG, ERROR, FORBIDDEN = failed(), failed("error", None), failed(failure="forbidden_call")
+POLICY = structs.replace(
+    failed(failure="broken_policy"), scores={"overall": 0.6, "policies": 0.0}, answered=1
+)
 RIGHT_TOOL = structs.replace(WRONG, scores={"overall": 0.6, "tool_selection": 1.0})
 UNSCORED = result_of(outcome="error")
 
@@ -70,6 +73,8 @@ UNSCORED = result_of(outcome="error")
         (["pass^3=0.9"], WRONG, False),
         (["over errors=5"], WRONG, False),
         (["0.1", "over calls=9"], FORBIDDEN, False),
+        (["0.1", "overall=0.1", "pass^1=0.1"], POLICY, False),
+        (["policies=0.9"], POLICY, True),
         (["0.1"], ERROR, False),
         (["over errors=1"], ERROR, True),
         (["over calls=1"], ERROR, False),
@@ -100,10 +105,20 @@ def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
     assert list(judge_run([skipped], RUN, judging).problems) == [nothing]
 
 
-def test_answers_of_older_code_are_inconclusive() -> None:
-    for strict, failed in ((False, []), (True, [True])):
-        verdict = judge_run([WRONG], RUN, Judging(strict=strict), outdated=["c.jsonl: changed: shop.py"])
-        assert [finding.failed for finding in verdict.problems] == failed
+def test_answers_of_older_code_fail_what_is_judged() -> None:
+    def failed(judging: Judging) -> list[str]:
+        verdict = judge_run(
+            [structs.replace(WRONG, outcome="passed")],
+            RUN,
+            judging,
+            outdated=["c.jsonl: changed: shop.py"],
+        )
+        return [problem.name for problem in verdict.problems if problem.failed]
+
+    assert failed(Judging()) == []
+    for judged in (Judging(strict=True), Judging(gates("0.5")), Judging(cases_needed_by="preset")):
+        assert failed(judged) == ["cassettes"]
+    assert failed(Judging(gates("0.5"), excuses_unasked=True)) == []  # a fork cannot record again
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
