@@ -63,16 +63,6 @@ def test_a_nearly_named_suite_beside_another_one_is_not_passed_over(
     result.stdout.fnmatch_lines([f"{name}: *; rename it to {renamed}"])
 
 
-def test_every_problem_of_a_file_is_listed(project: Project) -> None:
-    project.write(
-        "bad.tooleval.json", CASE % '"expected_parms": {}, "tags": 5, "thresholds": {"overal": 1}'
-    )
-    result = project.run()
-    lines = [line for line in result.outlines if line.startswith("bad.tooleval.json:")]
-    assert len(lines) == 3
-    result.stdout.fnmatch_lines_random(["*expected_parms*did you mean expected_params*"])
-
-
 def test_broken_suites_are_collection_errors_with_their_places(project: Project) -> None:
     for number, content in enumerate(SAMPLE.values()):
         (project.path / f"bad{number}.tooleval.json").write_bytes(content)
@@ -85,14 +75,6 @@ def test_broken_suites_are_collection_errors_with_their_places(project: Project)
         assert re.search(rf"^bad{number}\.tooleval\.json:\d+:\d+: .+", text, re.MULTILINE), name
     assert not any(word in text for word in ("INTERNALERROR", "Traceback", "\x1b"))
     assert project.calls == []
-
-
-def test_good_suites_run_beside_broken_ones_if_asked_to(project: Project) -> None:
-    (project.path / "bad.tooleval.json").write_bytes(b"{")
-    project.suite(right("fine"))
-    result = project.run("--continue-on-collection-errors")
-    result.assert_outcomes(passed=1, errors=1)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_a_bom_is_accepted_or_named(project: Project) -> None:

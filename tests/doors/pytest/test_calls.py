@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .project import Project, call, case, raising, right, wrong
+from .project import Project, call, case, right, wrong
 
 
 def test_calls_are_in_flight_together_from_the_start(project: Project) -> None:
@@ -45,14 +45,6 @@ def test_reports_come_in_order_though_answers_do_not(project: Project) -> None:
     assert answered == ["fast", "middle", "slow"]
 
 
-def test_trials_of_a_case_run_at_the_same_time(project: Project) -> None:
-    project.suite(right("one", together=4), trials=4)
-    project.run("--tooleval-report=out.json").assert_outcomes(passed=1)
-    assert max(project.log("flight")) == 4
-    trials = project.rows()["one[agent]"]["trials"]
-    assert [trial["trial"] for trial in trials] == [0, 1, 2, 3]
-
-
 @pytest.mark.parametrize("option", ["-x", "--maxfail=1"])
 def test_stopping_early_cancels_what_is_in_flight(project: Project, option: str) -> None:
     project.suite(wrong("first", together=6), *(right(f"c{i}", delay=600) for i in range(5)))
@@ -68,11 +60,6 @@ def test_stopping_early_leaves_queued_cases_unasked(project: Project) -> None:
     project.suite(wrong("first"), *(right(f"c{i}", delay=30) for i in range(9)))
     project.run("-x", "--tooleval-concurrency=2")
     assert len(project.calls) <= 3
-
-
-def test_maxfail_counts_errors_too(project: Project) -> None:
-    project.suite(raising("a"), wrong("b"), right("c", delay=30))
-    project.run("--maxfail=2").assert_outcomes(errors=1, failed=1)
 
 
 def test_skipped_cases_are_not_asked(project: Project) -> None:
@@ -114,22 +101,3 @@ def test_no_thread_is_left_behind(project: Project) -> None:
     )
     result = project.run_subprocess("-x", "--deselect", "weather.tooleval.json::slow[agent]", "-s")
     result.stdout.fnmatch_lines(["left: []"])
-
-
-def test_a_sync_callable_runs_beside_others(project: Project) -> None:
-    project.suite(*(right(f"c{i}") for i in range(6)))
-    project.write(
-        "sync_agent.py",
-        """
-        import threading
-
-        barrier = threading.Barrier(6, timeout=120)
-
-        def answer(messages, tools):
-            barrier.wait()
-            call = {"name": "get_weather", "arguments": {"city": "Paris"}}
-            return {"tool_calls": [{"function": call}]}
-        """,
-    )
-    project.write("tooleval.toml", '[models.sync]\ncallable = "sync_agent:answer"\n')
-    project.run(model="sync").assert_outcomes(passed=6)

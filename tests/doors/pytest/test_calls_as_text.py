@@ -52,26 +52,6 @@ def test_a_call_written_as_text_counts_and_names_the_option_that_reads_it(projec
     assert model["dialects"] == {"Hermes": 2}
 
 
-def test_a_call_that_is_cut_off_fails_also_where_no_call_is_right(project: Project) -> None:
-    project.suite(case("c", {}), case("none", {}, expected_tool=None, expected_params=None))
-    with MockServer(script=text(CUT)) as server:
-        local(project, server)
-        result = project.run("--tooleval-report=out.json", model="local")
-    result.assert_outcomes(failed=2)
-    reason = project.rows()["none[local]"]["reason"]
-    assert reason.startswith(
-        "malformed call: content: a Hermes call: its JSON is invalid or cut off: <tool"
-    )
-    assert project.document()["models"][0]["lost_calls"] == 2
-
-
-def test_the_reading_of_texts_can_be_turned_off(project: Project) -> None:
-    project.suite(case("none", {}, expected_tool=None, expected_params=None))
-    with MockServer(script=text(WRITTEN)) as server:
-        local(project, server, "text_calls = false")
-        project.run(model="local").assert_outcomes(passed=1)
-
-
 QUOTING = "error parsing tool call: raw='{}', err=invalid character"
 ARGUMENTS = "Failed to parse tool call arguments as JSON: missing quote"
 NOT_PARSED = "Failed to parse input at pos 13: {}"

@@ -138,27 +138,6 @@ def test_a_cassette_may_be_moved_and_recorded_again(project: Project) -> None:
     project.run(moved, "--tooleval-record=none").stdout.no_fnmatch_line("*changed since*")
 
 
-def test_an_agent_whose_code_has_changed_is_asked_anew(project: Project) -> None:
-    project.suite(right("a"))
-    project.run(CASSETTE)
-    agent = project.path / "my_agent.py"
-    agent.write_text(agent.read_text() + "\n# changed\n")
-    project.run(CASSETTE).assert_outcomes(passed=1)
-    assert project.calls == ["a", "a"]
-    agent.write_text(agent.read_text() + "\n# changed again\n")
-    result = project.run(CASSETTE, "--tooleval-record=none")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*differs in the code of the module my_agent; *"])
-
-
-def test_a_miss_is_an_error_that_says_what_to_do(project: Project) -> None:
-    project.suite(right("a"))
-    result = project.run(CASSETTE, "--tooleval-record=none")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*no recorded answer in *weather.jsonl*--tooleval-record=new*"])
-    assert project.calls == []
-
-
 def test_a_changed_description_is_told_once_with_the_cases_that_it_concerns(project: Project) -> None:
     cases = [right(f"c{number}") for number in range(13)]
     project.suite(*cases)
@@ -181,15 +160,6 @@ def test_a_changed_description_is_told_once_with_the_cases_that_it_concerns(proj
     explained = CliRunner().invoke(main, arguments)
     names = ", ".join(f"c{number}[agent]" for number in range(13))
     assert explained.output.splitlines()[:2] == [change, f"  13 conversations: {names}"]
-
-
-def test_all_asks_everything_anew(project: Project) -> None:
-    project.suite(right("a"))
-    project.run(CASSETTE)
-    project.script("What is the weather in Paris? (a)", text="no idea")
-    project.run(CASSETTE, "--tooleval-record=all").assert_outcomes(failed=1)
-    project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(failed=1)
-    assert project.calls == ["a", "a"]
 
 
 def test_ini_keys_are_the_defaults(project: Project) -> None:

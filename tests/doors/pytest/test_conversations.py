@@ -37,25 +37,6 @@ def test_each_agent_is_told_what_it_did(desk: Project) -> None:
     assert [bool(prompt) for prompt in said] == [False, True, False]
 
 
-def test_a_failure_goes_through_the_turns_in_their_order(desk: Project) -> None:
-    suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
-    case = next(case for case in suite["test_cases"] if case["id"] == FIRST)
-    case["turns"][0].update(expected_text=["Not this"], expected_state={"orders.A1.refunded": 1})
-    desk.write("refunds.tooleval.json", json.dumps(suite))
-    desk.run("-k", FIRST, model="lying").stdout.fnmatch_lines(
-        [
-            "  turn 1",
-            '  - Desk.orders*"A1"*.refunded  1',
-            '  + Desk.orders*"A1"*.refunded  0 *different value',
-            '  - text *"Not this" *was not said',
-            "  + text *?",
-            "  turn 2: call 1",
-            "  the whole conversation",
-            "  overall *= the mean of 7 checks: calls 0 of 1, state 0 of 2, text 2 of 3, conduct 1 of 1",
-        ]
-    )
-
-
 def test_a_prompt_with_a_world_is_a_turn_and_another_one_is_a_reply(desk: Project) -> None:
     suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
     call = {"tool": "refund", "params": {"order": "A1", "amount": 40}}
@@ -87,28 +68,6 @@ def test_a_world_that_is_not_there_is_no_fault_of_the_agent(desk: Project) -> No
     result = desk.run(model="right")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*json:1: *'desk' has no class or function 'Desc', did you mean Desk?"])
-
-
-def test_a_failure_shows_the_conversation_and_what_the_world_printed(desk: Project) -> None:
-    code = (desk.path / "desk.py").read_text()
-    desk.write(
-        "desk.py",
-        code.replace('        return {"ok"', '        print("paid", amount)\n        return {"ok"'),
-    )
-    result = desk.run("-v", "-k", FIRST, model="careless")
-    result.stdout.fnmatch_lines(
-        [
-            'Desk.orders["A1"].refunded: expected 40, got 80',
-            "  turn 2: call 1",
-            "*amount*40",
-            "*user*I want my money back for order A1.",
-            "*assistant*Who are you?",
-            "*user*I am ada@example.com*",
-            '*tool*{"ok": true, "refunded": 80.0}',
-            "*world output",
-            "*paid 40.0",
-        ]
-    )
 
 
 def test_a_conversation_is_replayed_until_its_world_changes(desk: Project) -> None:
@@ -217,37 +176,6 @@ def test_a_case_that_a_silent_agent_passes_is_an_error_that_no_gate_tolerates(de
     case["may_change_nothing"] = True
     desk.write("refunds.tooleval.json", json.dumps(suite))
     desk.run(model="right").assert_outcomes(passed=1)
-
-
-def test_limits_know_turns(desk: Project) -> None:
-    suite = json.loads((desk.path / "refunds.tooleval.json").read_text())
-    suite["test_cases"][0]["thresholds"] = {"max_calls": 1}
-    desk.write("refunds.tooleval.json", json.dumps(suite))
-    result = desk.run("-k", FIRST, model="right")
-    result.assert_outcomes(passed=1, deselected=1)
-
-
-def test_an_agent_with_its_own_loop_acts_on_the_world(desk: Project) -> None:
-    desk.write(
-        "agents.py",
-        """
-        async def right(messages, tools, call_tool):
-            if "@" not in messages[-1]["content"]:
-                return "Who are you?"
-            await call_tool("refund", {"order": "A1", "amount": 40})
-            return "Refunded 40."
-        """,
-    )
-    tape = "--tooleval-cassette=cassettes"
-    desk.run(tape, "-k", FIRST, "--tooleval-report=out.json", model="right").assert_outcomes(
-        passed=1, deselected=1
-    )
-    (trial,) = desk.rows()[f"{FIRST}[right]"]["trials"]
-    prompted = [bool(reply["prompt"]) for reply in trial["transcript"]["replies"]]
-    assert prompted == [False, True, False]
-    desk.run(tape, "--tooleval-record=none", "-k", FIRST, model="right").assert_outcomes(
-        passed=1, deselected=1
-    )
 
 
 def test_a_call_that_a_turn_forbids_ends_the_conversation(desk: Project) -> None:

@@ -86,27 +86,6 @@ def test_a_gate_that_fails_is_a_failure(three: Project, workers: Sequence[str]) 
     assert three.document()["run"]["exitstatus"] == 1
 
 
-def test_a_selection_is_told(three: Project) -> None:
-    chosen = [f"weather.tooleval.json::{case}[agent]" for case in "ab"]
-    result = three.run("--tooleval-fail-under=overall=0.9", *chosen)
-    result.stdout.fnmatch_lines(["agent FAILED: *; overall: 0.80 < 0.90, over 2 of 3 cases"])
-
-
-@pytest.mark.parametrize("gate", [(), ("--tooleval-fail-under=overall=0.5",)])
-def test_errors_block_a_gate_unless_they_are_allowed(project: Project, gate: Sequence[str]) -> None:
-    project.suite(right("a"), right("b"), raising("c"))
-    for allowed, word in ((1, "tolerated"), (0, "counted by a failed gate")):
-        result = project.run(f"--tooleval-fail-over=errors={allowed}", *gate)
-        assert result.ret == 1 - allowed
-        result.stdout.fnmatch_lines([f"*2 passed*1 error ({word})*"])
-    result = project.run(*gate, "--tooleval-report=out.json")
-    result.assert_outcomes(passed=2, errors=1)
-    assert result.ret == 1
-    assert project.rows()["c[agent]"]["outcome"] == "error"
-    lines = ["agent ERROR: 2 of 2 cases passed, 1 without an answer", "  overall: *more than*"]
-    result.stdout.fnmatch_lines(lines[: 1 + len(gate)])
-
-
 def test_what_is_no_miss_of_the_model_stays_what_it_is(project: Project) -> None:
     """A suite that cannot be scored, a broken hook, an expected failure and an unexpected pass."""
     unscored = {"overall": None, "completion": 0.5}
@@ -221,30 +200,6 @@ def test_github_gets_annotations_and_a_summary(three: Project, monkeypatch: pyte
     result.stdout.fnmatch_lines(["GITHUB_STEP_SUMMARY: cannot be written: *"])
 
 
-def test_a_gate_is_written_whole_where_its_name_has_dots(three: Project) -> None:
-    three.write("tooleval.toml", '[models."gpt-4.1"]\ncallable = "my_agent:answer"\n')
-    result = three.run("-v", "--tooleval-fail-under=overall=0.95", model="gpt-4.1")
-    result.stdout.fnmatch_lines(
-        ["gpt-4.1 FAILED: 2 of 3 cases passed; overall: 0.87 < 0.95, over 3 cases"]
-    )
-
-
-def test_what_failed_is_remembered_and_not_the_gate(three: Project) -> None:
-    """By --lf and --sw."""
-    result = three.run("-x", "--tooleval-fail-under=overall=0.9")
-    assert "stopping after" not in result.stdout.str()
-    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=overall=0.1")
-    again.stdout.fnmatch_lines(["*rerun previous 1 failure*", "failed (tolerated)  *::b[[]agent]*"])
-    again = three.run("--lf", "--lfnf=none", "--tooleval-fail-under=overall=0.1")
-    again.stdout.fnmatch_lines(["*no previously failed tests*"])
-    for _ in range(2):
-        three.forget_calls()
-        result = three.run("--sw", "--tooleval-fail-under=overall=0.9")
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        assert "continuing from this test" not in result.stdout.str()
-        assert three.calls == ["a", "b", "c"]
-
-
 def test_files_of_one_name_outside_the_root_are_told_apart(project: Project) -> None:
     rome = {**right("x"), "expected_params": {"city": "Rome"}}
     project.suite(rome, file="a/weather.tooleval.json")
@@ -267,19 +222,6 @@ def test_what_only_shows_judges_and_keeps_nothing(project: Project, option: str)
     assert project.calls == []
     assert not (project.path / "out.json").exists()
     assert not (project.path / ".tooleval/heads").exists()
-
-
-def test_only_what_a_failed_gate_judges_is_counted_by_it(project: Project) -> None:
-    project.suite(right("a"), {**wrong("b"), "tags": ["slow"]}, {**wrong("c"), "tags": ["smoke"]})
-    gates = ("--tooleval-fail-under=tag=slow:0", "--tooleval-fail-under=tag=smoke:1")
-    project.run(*gates).stdout.fnmatch_lines(
-        [
-            "agent FAILED: 1 of 3 cases passed, 1 tolerated; pass_rate, tag smoke: *",
-            "failed (tolerated) * *::b[[]agent] *",
-            "failed (counted by a failed gate) *::c[[]agent] *",
-            "*1 passed, 1 failed (tolerated), 1 failed (counted by a failed gate), 1 gate failed*",
-        ]
-    )
 
 
 @pytest.mark.parametrize("gate", ["overall=0.1", "0"])

@@ -92,18 +92,6 @@ def test_a_model_that_refuses_pictures_gets_words_and_the_run_says_so(
         again.stdout.fnmatch_lines(["*images sent as texts such as * (1 case)*"])
 
 
-def test_a_refusal_of_pictures_holds_for_the_run(project: Project) -> None:
-    def blind(path: str, request: dict[str, Any]) -> tuple[int, object] | None:
-        error = {"message": "no image input", "type": "invalid_request_error"}
-        return (400, {"error": error}) if PNG in json.dumps(request) else None
-
-    with MockServer(script=says, respond=blind) as server:
-        write(project, server, trials=5)
-        project.run("--tooleval-concurrency=1", model="m").assert_outcomes(failed=1)
-        # Each trial looks and says, and the first one said it with the picture.
-        assert server.requests == 2 * 5 + 1
-
-
 _AGENT = """
 async def agent(messages, tools, call_tool):
     seen = await call_tool("look", {})

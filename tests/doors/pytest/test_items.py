@@ -115,12 +115,6 @@ def test_last_failed_asks_only_what_failed_or_errored(project: Project) -> None:
     assert sorted(project.calls) == ["bad", "broken"]
 
 
-def test_failed_first_runs_them_first(three: Project) -> None:
-    three.run()
-    result = three.run("--ff", "-v")
-    result.stdout.fnmatch_lines(["*london*FAILED*", "*paris*PASSED*", "*tokyo*PASSED*"])
-
-
 def test_stepwise_goes_on_where_it_failed(three: Project) -> None:
     three.run("--sw").assert_outcomes(passed=1, failed=1)
     three.forget_calls()
@@ -128,24 +122,11 @@ def test_stepwise_goes_on_where_it_failed(three: Project) -> None:
     assert "paris" not in three.calls
 
 
-def test_python_tests_beside_suites(three: Project) -> None:
-    three.write("test_plain.py", "def test_plain(): assert True\n")
-    three.run().assert_outcomes(passed=3, failed=1)
-    three.run("-k", "test_plain").assert_outcomes(passed=1, deselected=3)
-
-
 def test_tags_of_one_suite_do_not_mark_another(project: Project) -> None:
     project.suite(right("a", tags=["red"]), file="a.tooleval.json")
     project.suite(right("b", tags=["blue"]), file="b.tooleval.json")
     result = project.run("-m", "red", "--strict-markers")
     result.assert_outcomes(passed=1, deselected=1)
-
-
-def test_a_large_suite_collects_fast_enough_to_look_at(project: Project) -> None:
-    cases = [right(f"case-{i}") for i in range(500)]
-    project.suite(*cases)
-    result = project.run("--co", "-q", "-k", "case-499")
-    assert "1/500 tests collected (499 deselected)" in result.stdout.str()
 
 
 def test_two_files_may_hold_the_same_ids(project: Project) -> None:

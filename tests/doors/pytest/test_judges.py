@@ -67,56 +67,6 @@ def serve(desk: Project, server: MockServer) -> None:
     desk.write("tooleval.toml", "".join(f'[models.{n}]\nmodel = "{n}"\n{shared}' for n in names))
 
 
-def test_a_played_user_and_a_judge(desk: Project) -> None:
-    tape = ("--tooleval-cassette=tape", "--tooleval-trials=2", *CAST)
-    models = ("--tooleval-model=careful,careless", "--tooleval-report=out.json")
-    with MockServer(script=script) as server:
-        serve(desk, server)
-        first = desk.run(*models, *tape, model=None)
-        first.assert_outcomes(passed=1, failed=1)
-        requests = server.requests
-        result = desk.run(*models, *tape, "--tooleval-record=none", model=None)
-        result.assert_outcomes(passed=1, failed=1)
-        assert server.requests == requests
-    careful, careless = (desk.rows()[f"refund[{name}]"] for name in ("careful", "careless"))
-    assert careless["reason"].startswith(f'judge: It never asks. ("{RUBRIC}")')
-    transcript = careful["trials"][0]["transcript"]
-    (judged,) = transcript["judged"]
-    cost = judged.pop("cost_usd")
-    assert judged == {
-        "rubric": RUBRIC,
-        "turn": 0,
-        "passed": True,
-        "reason": "It asks.",
-        "model": "judge",
-    }
-    assert transcript["user"]["ending"] == "###STOP###"
-    beside = cost + transcript["user"]["cost_usd"]
-    assert careful["trials"][0]["others_cost_usd"] == pytest.approx(beside)
-
-
-def test_their_money_is_counted_apart(desk: Project) -> None:
-    with MockServer(script=script) as server:
-        serve(desk, server)
-        result = desk.run("--tooleval-report=out.json", *CAST, model="careful")
-        result.assert_outcomes(passed=1)
-        assert server.requests == 7
-    document = desk.document()
-    spent = document["run"]["spent"]
-    assert {name: each["answers"] for name, each in spent.items()} == {
-        "careful": 3,
-        "ada (as user)": 3,
-        "judge (as judge)": 1,
-    }
-    (model,) = document["models"]
-    others = spent["ada (as user)"]["usd"] + spent["judge (as judge)"]["usd"]
-    assert model["cost_usd"] == pytest.approx(spent["careful"]["usd"])
-    assert model["others_cost_usd"] == pytest.approx(others)
-    line = f"judge and simulated user: spent {usd_text(others)} in this run"
-    result.stdout.fnmatch_lines([f"{line}, not included in the models' cost"])
-    result.stdout.no_fnmatch_line("*for answers of unfinished cases*")
-
-
 @pytest.mark.parametrize(("passed", "asked"), [(True, 1), ("yes", 2)])
 def test_their_line_says_what_was_paid(project: Project, passed: object, asked: int) -> None:
     """A verdict that two trials share once, and those that cannot be read."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-import pytest
-
 from .project import Project, failed, raising, right, wrong
 
 
@@ -34,28 +32,6 @@ def test_reports_name_the_line_on_which_the_case_begins(project: Project) -> Non
     )
 
 
-def test_items_know_their_place_for_editors(project: Project) -> None:
-    project.suite(right("a"), right("b"))
-    items, _ = project.pytester.inline_genitems("--tooleval-model=agent")
-    assert [item.location for item in items] == [
-        ("weather.tooleval.json", line_of(project, f'"id": "{id}"') - 2, f"{id}[agent]") for id in "ab"
-    ]
-    assert [item.path for item in items] == [project.path / "weather.tooleval.json"] * 2
-
-
-def test_junit_keeps_to_its_schema(project: Project) -> None:
-    """The one of Jenkins' xUnit plugin, as of xunit2, has nothing else in a test case."""
-    project.suite(wrong("a"), right("b"), raising("c"), right("d", skip="later"))
-    known = {"skipped", "error", "failure", "system-out", "system-err"}
-    for family, properties in (("xunit2", False), ("xunit1", True)):
-        gate = ("--tooleval-fail-under=0.9", "--tooleval-fail-over=errors=1")
-        project.run("--junitxml=out.xml", f"-ojunit_family={family}", "-rA", *gate)
-        cases = list(ET.parse(project.path / "out.xml").getroot().iter("testcase"))
-        found = {child.tag for one in cases for child in one}
-        assert len(cases) == 5
-        assert found - known == ({"properties"} if properties else set())
-
-
 def test_junits_times_are_those_of_the_cases(project: Project) -> None:
     """Not of the tests, which find the answers of others asked at the same time."""
     project.suite(*(right(id, delay=0.2) for id in "abc"))
@@ -64,25 +40,3 @@ def test_junits_times_are_those_of_the_cases(project: Project) -> None:
     for one in cases:
         trials = project.rows()[str(one.get("name"))]["trials"]
         assert float(str(one.get("time"))) >= sum(trial["latency_s"] for trial in trials) - 0.001
-
-
-def test_junit_holds_scores_as_properties(project: Project) -> None:
-    project.suite(wrong("a"), right("b"), raising("c"))
-    project.run("--junitxml=out.xml", "-ojunit_family=xunit1")
-    suite = ET.parse(project.path / "out.xml").getroot()[0]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
-    cases = {one.get("name"): one for one in suite.iter("testcase")}
-    properties = {p.get("name"): p.get("value") for p in cases["a[agent]"].iter("property")}
-    assert float(properties["tooleval.score.overall"] or "") == pytest.approx(0.6)
-    assert float(properties["tooleval.score.tool_selection"] or "") == 1.0
-    assert properties["tooleval.model"] == "agent"
-    assert (properties["tooleval.suite"], properties["tooleval.case"]) == ("Weather", "a")
-    assert "tooleval.passes" not in properties
-    failure = cases["a[agent]"].find("failure")
-    assert failure is not None
-    assert failure.get("message") == 'city: expected "Paris", got "London"'
-    assert "0.60  needs 1.00" in (failure.text or "")
-    error = cases["c[agent]"].find("error")
-    assert error is not None
-    assert "the agent is broken" in (error.get("message") or "") + (error.text or "")
-    assert not [p for p in cases["c[agent]"].iter("property") if "score" in (p.get("name") or "")]

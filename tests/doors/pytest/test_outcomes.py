@@ -8,32 +8,7 @@ from fnmatch import fnmatch
 import pytest
 from nightly import at_night
 
-from .project import Project, call, case, failed, raising, right, wrong
-
-
-@pytest.mark.parametrize("style", ["long", "short", "line", "native", "auto", "no"])
-def test_a_failure_says_what_was_compared(project: Project, style: str) -> None:
-    project.suite(wrong("london"), raising("a"))
-    result = project.run(f"--tb={style}")
-    result.assert_outcomes(failed=1, errors=1)
-    result.stdout.fnmatch_lines(['*city: expected "Paris", got "London"*'] if style != "no" else [])
-    reason = failed('city: expected "Paris", got "London"', "london[[]agent]")
-    result.stdout.fnmatch_lines([reason, "ERROR weather.tooleval.json::a[[]agent]*"])
-    output = result.stdout.str()
-    assert "Traceback" not in output
-    assert "collection.py" not in output
-    if style not in ("line", "no"):
-        result.stdout.fnmatch_lines(
-            [
-                "weather.tooleval.json:*: london on agent",
-                '  - city  "Paris"',
-                '  + city  "London"*',
-                "*overall*0.60*needs 1.00*",
-                "*user*What is the weather in Paris?*",
-                '*assistant*get_weather(city="London")*',
-            ]
-        )
-
+from .project import Project, call, case, failed, right, wrong
 
 WRONG: dict[str, tuple[dict[str, object], str]] = {
     "wrong_tool": (
@@ -113,16 +88,6 @@ def test_no_usable_answer_is_an_error_not_a_failure(
         *((project.path / name).read_text() for name in ("out.json", "out.xml")),
     ]
     assert not [text for text in texts if "sk-very-secret-value" in text]
-
-
-def test_a_model_that_only_lacks_answers_has_not_failed(project: Project) -> None:
-    project.suite(raising("a"), raising("b"))
-    for gate in ("-q", "--tooleval-fail-under=0.9", "--tooleval-fail-over=errors=0"):
-        result = project.run(gate, "--tooleval-report=out.md")
-        assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines(["agent ERROR: 2 cases without an answer*"])
-        summary = (project.path / "out.md").read_text()
-        assert "- **ERROR**: `agent`, `2 cases without an answer" in summary
 
 
 def test_a_callable_that_cannot_be_loaded(project: Project) -> None:

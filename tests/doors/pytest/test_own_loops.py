@@ -45,29 +45,6 @@ def test_chains_and_single_turns(project: Project) -> None:
     replayed.stdout.fnmatch_lines(["*2 of 2 answers replayed*"])
 
 
-_WAITING = """
-def answer(messages, tools):
-    assert not any("status" in each for each in messages)  # no provider knows it
-    call = {"name": "refund", "arguments": {"order": "A1", "amount": 40}}
-    calls = [{"id": "c", "type": "function", "function": call}]
-    waits = {"role": "tool", "tool_call_id": "c", "content": "It waits.", "status": "waiting"}
-    return [{"role": "assistant", "tool_calls": calls}, waits, "I have asked for an approval."]
-"""
-
-
-def test_a_call_of_a_returned_run_that_waits_changes_nothing(project: Project) -> None:
-    project.write("my_agent.py", _WAITING)
-    project.write("desk.py", DESK.read_text(encoding="utf-8"))
-    unchanged = {"expected_state": {"orders.A1.refunded": 0}, "may_change_nothing": True}
-    turns = [{"prompt": "Refund A1.", **unchanged}] * 2
-    suite = {"name": "S", "world": "desk:Desk", "test_cases": [{"id": "c", "turns": turns}]}
-    project.write("s.tooleval.json", json.dumps(suite))
-    for mode in ("--tooleval-record=new", "--tooleval-record=none"):
-        result = project.run("--tooleval-cassette=tapes", mode, "-rA")
-        result.assert_outcomes(passed=1)
-        result.stdout.fnmatch_lines(['*calls refund(order="A1", amount=40) (waiting)'])
-
-
 _FAILING = """
 def answer(messages, tools, call_tool):
     if len(messages) > 1:

@@ -46,13 +46,6 @@ def test_each_row_is_an_item(cities: Project, workers: tuple[str, ...]) -> None:
     result.stdout.fnmatch_lines(["FAILED weather.tooleval.json::forecast[[]Oslo][[]agent] - *"])
 
 
-def test_rows_are_selected_and_rerun(cities: Project) -> None:
-    cities.run("-k", "Rome").assert_outcomes(passed=1, deselected=2)
-    cities.run("weather.tooleval.json::forecast[Oslo][agent]").assert_outcomes(failed=1)
-    cities.run("weather.tooleval.json::forecast").assert_outcomes(passed=2, failed=1)
-    cities.run("--lf").assert_outcomes(failed=1)
-
-
 def test_a_baseline_tells_the_changed_row(cities: Project) -> None:
     cities.run("--tooleval-report=before.json")
     rows(cities, "Paris", "Rome", "Bonn")

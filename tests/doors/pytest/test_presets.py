@@ -44,27 +44,3 @@ def test_nightly_asks_anew_and_judges_by_the_interval(project: Project) -> None:
     )
     result.stdout.fnmatch_lines([f"agent passed: *; {passed}"])
     assert len(project.calls) == 30 + 60
-
-
-def test_a_preset_replaces_another_and_says_so(project: Project) -> None:
-    project.suite(wrong("a"))
-    result = project.run("--tooleval-preset=pr", "--tooleval-preset=strict")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        [
-            "tooleval: --tooleval-preset=strict replaces pr: the run is without "
-            "--tooleval-fail-under=0.9 --tooleval-baseline=good",
-            "tooleval: --tooleval-preset=strict sets *",
-            "agent FAILED: 0 of 1 case passed",
-        ]
-    )
-
-
-def test_the_ini_file_speaks_of_all_runs(project: Project) -> None:
-    project.suite(wrong("a"))
-    project.pytester.makeini("[pytest]\ntooleval_preset = pr\n")
-    (project.path / "test_plain.py").write_text("def test(): pass\n")
-    assert project.run("test_plain.py").ret == 0
-    result = project.run()
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["agent FAILED: *; pass_rate: 0.00 < 0.90*"])

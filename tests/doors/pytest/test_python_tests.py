@@ -631,15 +631,6 @@ def test_it(tooleval):
     assert re.search(said, run(shop, text).stdout.str())
 
 
-def test_a_partial_has_the_name_of_its_function(shop: Project) -> None:
-    text = """
-def test_it(tooleval):
-    tooleval("Where is A1?", agent=functools.partial(agent), world=Shop)
-"""
-    run(shop, text).assert_outcomes(passed=1)
-    assert row_of(shop)["model"] == "agent"
-
-
 def test_unknown_words_in_the_mark(shop: Project) -> None:
     text = '@pytest.mark.tooleval(trails=2)\ndef test_it(tooleval): tooleval("Hi", agent=agent)\n'
     result = run(shop, text)
@@ -705,22 +696,6 @@ def test_it(tooleval{more}, city):
     result.stdout.fnmatch_lines(["test_it.py::test_it[[]Paris-agent] PASSED*"])
     assert shop.rows().keys() == {"test_it[Paris][agent]", "test_it[Paris][other]"}
     run(shop, text.format(more=", tooleval_model")).assert_outcomes(skipped=1)
-
-
-def test_a_gate_needs_no_model_where_tests_bring_their_agent(shop: Project) -> None:
-    text = """
-def test_it(tooleval):
-    tooleval("Hi", agent=agent)
-
-def test_model(tooleval):
-    tooleval("Hi")
-"""
-    result = run(shop, text, "--tooleval-fail-under=1.0")
-    assert result.ret == 0
-    result.assert_outcomes(passed=1, skipped=1)
-    alone = run(shop, text, "--tooleval-fail-under=1.0", "-k", "model")
-    assert alone.ret == 1
-    alone.stdout.fnmatch_lines(["*no case of any model was evaluated*"])
 
 
 TWO_AGENTS = """
@@ -827,23 +802,6 @@ def test_other(tooleval):
     ):
         outcome = {"errors": 1} if asks else {"passed": 1}
         run(shop, text.replace(old, new), *strict).assert_outcomes(**outcome, deselected=1)
-
-
-def test_a_rerun_of_the_test_asks_anew(shop: Project) -> None:
-    pytest.importorskip("pytest_rerunfailures")
-    text = """
-asked = []
-
-def forgetful(messages, tools):
-    asked.append(1)
-    return "no" if len(asked) < 3 else "yes"
-
-def test_it(tooleval):
-    assert tooleval("Hi", agent=forgetful).text == "yes"
-"""
-    result = run(shop, text, "--reruns=2")
-    result.stdout.fnmatch_lines(["*1 passed, 2 rerun*"])
-    assert row_of(shop)["outcome"] == "passed"
 
 
 ASYNC = """
@@ -1114,13 +1072,6 @@ def test_it(tooleval, least):
         result.stdout.fnmatch_lines(["*compared with latest *: 1 with another prompt or expectation"])
 
 
-def test_lf_runs_what_failed(shop: Project) -> None:
-    run(shop, SIX, "--tooleval-fail-under=0.9")
-    again = run(shop, SIX, "--lf", "--tooleval-fail-under=0.9", "-v")
-    again.stdout.fnmatch_lines(["*test_1 FAILED*", "*test_2 ERROR*"])
-    assert len(shop.document()["cases"]) == 2
-
-
 SENTENCES = {
     "validate test_it.py": "a file of Python code, which is not read as data; expected a suite",
     "tools test_it.py": "a file of Python code, which is not read as data",
@@ -1276,17 +1227,6 @@ def test_an_agent_has_the_name_of_its_variable(shop: Project) -> None:
         "test_tagged[1-agent]",
         "test_tagged[1-other]",
     }
-
-
-def test_a_replay_names_changed_modules_of_the_agent(shop: Project) -> None:
-    shop.write("words.py", "ANSWER = 'ok'\n")
-    shop.write("my_app.py", APP + "\nimport words\n")
-    text = "\ndef test_it(tooleval):\n    tooleval('Where is A1?', agent=agent, world=Shop)\n"
-    run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=1)
-    shop.write("words.py", "ANSWER = 'other'\n")
-    result = run(shop, text, "--tooleval-cassette=tapes", "--tooleval-record=none")
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*changed since the recording: words.py*"])
 
 
 def test_a_judge_and_a_simulated_user(shop: Project) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .project import Project, failed, right
+from .project import Project, right
 
 CONFTEST = """
 from pytest_tooleval import Score
@@ -47,15 +47,6 @@ def test_the_metric_is_in_table_and_document(scored: Project) -> None:
     assert 'name="tooleval.score.brevity" value="0.25"' in (scored.path / "out.xml").read_text()
 
 
-def test_it_can_have_a_threshold(scored: Project) -> None:
-    scored.run("--tooleval-threshold=brevity=0.25").assert_outcomes(passed=1)
-    scored.suite(right("a", thresholds={"brevity": 0.25}), right("b", thresholds={"brevity": 0.3}))
-    result = scored.run()
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines([failed("brevity 0.25 < 0.30")])
-    result.stdout.fnmatch_lines(["*brevity*0.25*needs 0.30*one word too many"])
-
-
 def test_a_conftest_holds_for_its_folder_only(project: Project) -> None:
     project.write("inside/conftest.py", conftest())
     project.suite(right("a"), file="inside/a.tooleval.json")
@@ -64,14 +55,6 @@ def test_a_conftest_holds_for_its_folder_only(project: Project) -> None:
     rows = project.rows()
     assert "brevity" in rows["a[agent]"]["scores"]
     assert "brevity" not in rows["b[agent]"]["scores"]
-
-
-def test_a_threshold_that_only_some_folders_know(project: Project) -> None:
-    project.write("inside/conftest.py", conftest())
-    project.suite(right("b", thresholds={"brevity": 0.1}), file="outside/b.tooleval.json")
-    result = project.run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.re_match_lines([r"outside/b\.tooleval\.json:\d+:\d+: .*brevity: unknown metric.*"])
 
 
 def test_a_scorer_that_misbehaves_makes_errors(project: Project) -> None:

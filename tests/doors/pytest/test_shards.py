@@ -85,14 +85,6 @@ def test_a_forbidden_call_is_told_once_and_no_file_judges_a_shard(project: Proje
     assert "2 failed, 2 of these not judged yet" in summary
 
 
-def test_what_is_no_miss_of_the_model_fails_the_shard(project: Project) -> None:
-    project.suite(right("a", xfail={"reason": "known", "strict": True}))
-    assert project.run("--tooleval-shard=1/1", "--tooleval-report=out.json").ret == 1
-    project.suite(right("a"))
-    project.write("test_plain.py", "def test_plain(): assert 0")
-    assert project.run("--tooleval-shard=1/1", "--tooleval-report=out.json").ret == 1
-
-
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_more_shards_than_cases(project: Project, workers: tuple[str, ...]) -> None:
     project.suite(right("a"))

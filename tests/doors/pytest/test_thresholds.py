@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -126,23 +125,3 @@ def test_a_mistake_in_an_option_is_one_usage_error_before_anything_is_asked(
     assert "unknown metric" not in result.stdout.str()
     assert "Traceback" not in result.stderr.str()
     assert project.calls == []
-
-
-def test_the_command_line_wins_over_suite_and_case(project: Project) -> None:
-    project.write(
-        "seen.py",
-        """
-        import json
-        from pathlib import Path
-
-        def answer(messages, tools, tool_choice, temperature):
-            Path(__file__).with_name("seen.json").write_text(json.dumps([tool_choice, temperature]))
-            return "no calls"
-        """,
-    )
-    project.write("tooleval.toml", '[models.seen]\ncallable = "seen:answer"\n')
-    project.suite(right("a", tool_choice="auto", temperature=0.2), tool_choice="none", temperature=0.1)
-    typed = ("--tooleval-tool-choice=required", "--tooleval-temperature=0.7")
-    for options, seen in (((), ["auto", 0.2]), (typed, ["required", 0.7])):
-        project.run(*options, model="seen")
-        assert json.loads((project.path / "seen.json").read_text()) == seen

@@ -147,25 +147,6 @@ def test_a_forbidden_call_is_a_failure_even_if_its_tool_raised(project: Project,
     assert rows == [("failed", "forbidden_call"), ("error", None)]
 
 
-def test_a_case_without_a_run_is_an_error_and_no_gate_passes_by_accident(project: Project) -> None:
-    project.suite(WEATHER, {"id": "v", "prompt": "Weather in Rome?", "expected_tool": "get_weather"})
-    option = recorded(
-        project,
-        {
-            "model": "m",
-            "messages": [said("user", "Weather in  Paris?"), calling("get_weather", city="Paris")],
-        },
-    )
-    result = project.run(option, "--tooleval-fail-under=0.9", "--tooleval-report=out.json", model=None)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    rows = project.rows()
-    assert rows["w[m]"]["outcome"] == "passed"
-    assert rows["v[m]"]["outcome"] == "error"
-    assert rows["v[m]"]["reason"] == "no transcript of this case"
-    assert project.run(option, "--tooleval-fail-over=errors=1", model=None).ret == 0
-    assert project.calls == []
-
-
 @pytest.mark.parametrize("workers", [(), ("-n2",)])
 def test_a_gate_fails_if_a_run_names_a_case_that_there_is_not(
     project: Project, workers: Sequence[str]
@@ -223,14 +204,6 @@ def test_runs_of_one_case_by_one_model_are_its_trials(project: Project) -> None:
     result.stdout.fnmatch_lines(["*transcripts of 3 of 4 trials; see --tooleval-trials*"])
 
 
-def test_the_name_of_a_model_is_not_taken_for_a_variant(project: Project) -> None:
-    project.suite(WEATHER, tools=[WEATHER_TOOL])
-    right = [said("user", "Weather in Paris?"), calling("get_weather", city="Paris")]
-    option = recorded(project, {"case": "w", "model": "m, of May", "messages": right})
-    project.run(option, "--tooleval-report=out.json", model=None)
-    assert list(project.rows()) == ["w[m,of May]"]
-
-
 def test_what_cannot_be_read_ends_the_run_with_its_place(project: Project) -> None:
     project.suite(WEATHER)
     project.write("logs/a.jsonl", '{"messages": [{"role": "robot"}]}\n{"messages": [\n')
@@ -246,16 +219,6 @@ def test_what_cannot_be_read_ends_the_run_with_its_place(project: Project) -> No
         ]
     )
     assert project.run("--tooleval-transcripts=logs").ret == pytest.ExitCode.USAGE_ERROR
-
-
-def test_the_ini_file_names_transcripts_and_a_named_model_outdoes_it(project: Project) -> None:
-    project.suite(WEATHER)
-    recorded(project, {"id": "w", "model": "m", "messages": [said("user", "?"), said("assistant", "?")]})
-    project.write("pytest.ini", "[pytest]\ntooleval_transcripts = runs.jsonl\n")
-    result = project.run(model=None)
-    result.stdout.fnmatch_lines(["tooleval: transcripts (1) of m; no model is asked"])
-    result.assert_outcomes(failed=1)
-    project.run().assert_outcomes(passed=1)
 
 
 def test_no_key_reaches_a_report(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

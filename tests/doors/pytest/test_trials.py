@@ -13,31 +13,6 @@ P, F, E = {"calls": [call(city="Paris")]}, {"calls": [call(city="London")]}, {"e
 RULE: dict[str, Any] = {"pass": "2/3"}
 
 
-@pytest.mark.parametrize(
-    ("rule", "trials", "outcome", "reason"),
-    [
-        ("2/3", [E, P, P], "passed", ""),
-        ("2/3", [P, F, F], "failed", '1 of 3 trials passed, needs 2: city: expected "Paris", got*'),
-        ("mean", [P, E, P], "error", "*out of order*(1 of 3 trials)*"),
-    ],
-)
-def test_the_rule_makes_the_verdict(
-    project: Project, rule: str, trials: list[dict[str, Any]], outcome: str, reason: str
-) -> None:
-    project.suite(case("a", trials))
-    several = [] if "/" in rule else ["--tooleval-trials=3"]
-    result = project.run(f"--tooleval-pass={rule}", *several, "--tooleval-report=out.json")
-    row = project.rows()["a[agent]"]
-    assert row["outcome"] == outcome
-    assert (row["pass_rule"], row["passes"]) == (rule, trials.count(P))
-    assert row["answered"] == 3 - trials.count(E)
-    assert sorted(trial["error"] is None for trial in row["trials"]) == sorted(
-        each != E for each in trials
-    )
-    assert result.ret == (0 if outcome == "passed" else 1)
-    result.stdout.fnmatch_lines([f"*{reason}"] if reason else [])
-
-
 def test_pass_at_k_is_in_the_table_and_in_reports(project: Project) -> None:
     project.suite(case("a", [P, F, P], trials=3))
     files = ("--junitxml=out.xml", "-ojunit_family=xunit1", "--tooleval-report=out.json")

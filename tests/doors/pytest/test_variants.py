@@ -77,16 +77,6 @@ def test_a_variant_that_fits_no_selected_case_says_so(varied: Project, workers: 
     assert said("weather.tooleval.json::c[agent]") == [f"inject: {only}", f"louder:!: {only}"]
 
 
-def test_a_variant_that_passes_where_failure_is_expected_fails_no_run(project: Project) -> None:
-    project.write("conftest.py", HOOK)
-    project.suite(wrong("a", xfail={"reason": "hard", "strict": True}))
-    project.script("What is the weather in Paris? (a)!", **right("a")["_script"])
-    result = project.run("--tooleval-variant=louder:!", "--tooleval-report=out.json")
-    assert result.ret == 0
-    result.assert_outcomes(xfailed=1, xpassed=1)
-    assert [row["outcome"] for row in project.document()["cases"]] == ["failed", "passed"]
-
-
 def test_the_record_has_the_variant_and_what_it_changed(varied: Project) -> None:
     varied.run("--tooleval-variant=louder:!", "--tooleval-report=out.json")
     document = varied.document()
@@ -119,32 +109,6 @@ def test_a_gate_names_a_variant(varied: Project) -> None:
     result = varied.run(*options, "--tooleval-fail-under=variant=loud:0.9")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert 'no collected case has the variant "' in result.stderr.str()
-
-
-def test_asked_again_is_another_answer(project: Project) -> None:
-    project.suite(right("a"))
-    options = ("--tooleval-variant=again", "--tooleval-cassette=tapes")
-    assert project.run(*options).ret == 0
-    assert len(project.calls) == 2
-    # And replayed, both are compared.
-    result = project.run(
-        "--tooleval-variant=again", "--tooleval-cassette=tapes", "--tooleval-record=none"
-    )
-    # A run knows its start to the second, so that an answer of the same second may count as this run's.
-    result.stdout.fnmatch_lines(["again *1.00 *1.00 *"])
-    assert len(project.calls) == 2
-
-
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_an_unchanged_case_shares_its_answer_even_if_all_is_asked_anew(
-    project: Project, workers: Sequence[str]
-) -> None:
-    project.suite(*(right(f"c{i}") for i in range(6)))
-    project.write("conftest.py", HOOK)
-    options = ("--tooleval-variant=same", "--tooleval-cassette=tapes", *workers)
-    project.run(*options)
-    project.run(*options, "--tooleval-record=all").stdout.fnmatch_lines(["same *6 *inconclusive"])
-    assert sorted(project.calls) == sorted(2 * [f"c{i}" for i in range(6)])
 
 
 def test_an_unchanged_case_shares_its_answer_even_if_none_can_be_saved(project: Project) -> None:
@@ -192,14 +156,3 @@ def test_what_is_no_variant_is_a_usage_error(project: Project, name: str, messag
     result = project.run(f"--tooleval-variant={name}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}*"])
-
-
-def test_a_variant_that_renames_its_case_is_run(project: Project) -> None:
-    rename = "lambda case, condition: replace(case, id=case.id + '-x')"
-    hook = f"def pytest_tooleval_variants(register):\n    register('renamed', {rename})\n"
-    project.write("conftest.py", "from msgspec.structs import replace\n\n" + hook)
-    project.suite(right("a"))
-    result = project.run("--tooleval-variant=renamed", "--tooleval-report=out.json")
-    assert result.ret == 0
-    rows = project.document()["cases"]
-    assert [(row["case"], row["variant"]) for row in rows] == [("a", ""), ("a-x", "renamed")]
