@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from .keys import PublicTexts, stand_in, without_keys
-from .text import printable
+from .text import printable, shorten
 
+_LONGEST_REASON = 300
 _T = TypeVar("_T")
 
 _API_KEY_NAME = re.compile(r"API_?KEY\d*$", re.IGNORECASE)
@@ -313,3 +314,8 @@ def harmless(text: str, values: tuple[str, ...] | None = None) -> str:
     """Make foreign output safe to show, without secrets."""
     lines = scrub(text, secret_values() if values is None else values).split("\n")
     return "\n".join(printable(line, keep_newlines=True) for line in lines)
+
+
+def clean_reason(text: str) -> str:
+    """A reason without keys, short and safe to show."""
+    return printable(shorten(scrub(text, secret_values()), _LONGEST_REASON))

@@ -18,6 +18,7 @@ from ..reports.text import render_case, render_transcript
 from ..run.case_queue import CaseQueue
 from ..run.task import Task
 from ..run.worker_cases import SelectedCase
+from ..secrets import clean_reason
 from ..suite.case import ResolvedCase
 from ..text import printable
 from .verdicts import leave_to_gate
@@ -153,12 +154,7 @@ class CaseItem(pytest.Item):
         """Attach the result to the report, as the JSON of a `CaseResult`."""
         if report.when == "setup" and self._result is not None:
             report.duration = seconds_of(self._result)
-        # Tolerate only errors from the model or its endpoint, never those from a broken hook.
-        own = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
-        if own and self._result is not None and self._result.called_forbidden:
-            report.outcome = "failed"  # nothing excuses it, whoever set the mark
-            vars(report).pop("wasxfail", None)
-        result = self._result_of(report)
+        result = self._result_of(report, call)
         unanswered = report.when == "setup" and report.failed and result is self._result
         if result is not None and call.excinfo is not None and (unanswered or self._waiting):
             # pytest renders setup errors as tracebacks and does not call `repr_failure`. Without an
@@ -168,7 +164,9 @@ class CaseItem(pytest.Item):
             reason = f"{about}: {result.reason}"
             report.longrepr = self._shown(call.excinfo, reason, printable(reason))
         if result is not None:
-            if own or unanswered:
+            # Tolerate only errors from the model or its endpoint, never those from a broken hook.
+            model_failed = call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure)
+            if model_failed or unanswered:
                 result = leave_to_gate(report, result, self._queue.run.settings)
             # As text: xdist sends it unchanged, and it takes far less memory than the decoded result.
             report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
@@ -176,35 +174,54 @@ class CaseItem(pytest.Item):
         passed = report.when == "setup" and report.passed
         report.user_properties = [] if passed else list(self.user_properties)
 
-    def _result_of(self, report: pytest.TestReport) -> CaseResult | None:
+    def _result_of(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> CaseResult | None:
         if report.when == "teardown" or (report.when == "setup" and report.passed):
             return None
         result = self._result
-        if report.when == "setup":
-            if result is not None and result.outcome == "error" and not report.skipped:
-                return result
+        is_setup, is_skip = report.when == "setup", report.skipped and not hasattr(report, "wasxfail")
+        if is_setup and result is not None and result.outcome == "error" and not report.skipped:
+            return result
+        if is_setup or (is_skip and result is not None and not result.called_forbidden):
             outcome: Outcome = "skipped" if report.skipped else "error"
             return structs.replace(self.task.placed.blank, outcome=outcome, reason=reason_in(report))
-        if result is None:
-            return None
-        if report.skipped and hasattr(report, "wasxfail"):
-            reason = ": ".join(filter(None, (EXPECTED_FAILURE, report.wasxfail)))
-            return structs.replace(result, tolerated=True, reason=reason)
-        if report.failed and result.outcome == "passed":
-            return structs.replace(result, outcome="failed", reason=reason_in(report))
-        return result
+        return result and settle(report, result, call)
+
+
+def settle(report: pytest.TestReport, result: CaseResult, call: pytest.CallInfo[None]) -> CaseResult:
+    """Settle what marks, skips and other plugins' failures make of a result.
+
+    Nothing excuses a forbidden call, whoever set the mark.
+    """
+    if report.skipped and result.called_forbidden:
+        report.outcome = "failed"
+        vars(report).pop("wasxfail", None)
+        if isinstance(report.longrepr, tuple) and call.excinfo is not None:
+            report.longrepr = told(call.excinfo, result.reason)
+    elif report.skipped and hasattr(report, "wasxfail") and result.outcome != "passed":
+        reason = ": ".join(filter(None, (EXPECTED_FAILURE, report.wasxfail)))
+        return structs.replace(result, tolerated=True, reason=reason)
+    elif report.failed and result.outcome == "passed":
+        return structs.replace(result, outcome="failed", reason=reason_in(report))
+    return result
+
+
+def told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
+    """A failure that the body did not raise, such as a broken policy: only its reason."""
+    shown: Any = excinfo.getrepr(style="value", chain=False)
+    shown.reprtraceback.reprentries[-1].lines = [f"E   {printable(reason)}"]
+    return shown
 
 
 def reason_in(report: pytest.TestReport) -> str:
-    """A one-line reason from a report whose outcome pytest or another plugin decided."""
+    """A one-line reason, without keys, from a report whose outcome pytest or another plugin decided."""
     longrepr = report.longrepr
     if report.skipped and hasattr(report, "wasxfail"):  # run=False, or pytest.xfail()
-        return str(report.wasxfail).removeprefix("reason: ").removeprefix("[NOTRUN] ")
+        return clean_reason(str(report.wasxfail).removeprefix("reason: ").removeprefix("[NOTRUN] "))
     if isinstance(longrepr, tuple):
-        return longrepr[2].removeprefix("Skipped: ")
+        return clean_reason(longrepr[2].removeprefix("Skipped: "))
     crash = getattr(longrepr, "reprcrash", None)
     lines = str(crash.message if crash else longrepr or "").strip().splitlines()
-    return lines[0 if crash else -1] if lines else ""
+    return clean_reason(lines[0 if crash else -1]) if lines else ""
 
 
 def _is_unasked(result: CaseResult) -> bool:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from ..python.case import clean_reason
 from ..record.results import CaseResult
 from ..reports.text import render_conversation
-from ..secrets import harmless, secret_values
+from ..secrets import clean_reason, harmless, secret_values
 from ..text import printable
-
-
-def told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
-    """A failure that the body did not raise, such as a broken policy: only its reason."""
-    shown: Any = excinfo.getrepr(style="value", chain=False)
-    shown.reprtraceback.reprentries[-1].lines = [f"E   {printable(reason)}"]
-    return shown
 
 
 def clean_report(report: pytest.TestReport) -> None:

@@ -15,23 +15,24 @@ from typing_extensions import Unpack
 
 from ..engine.models.spec import CallableModel, ModelSpec
 from ..errors import ConfigError, ToolevalError
-from ..python.case import PythonCase, clean_reason
+from ..python.case import PythonCase
 from ..python.question import Prompt, PythonSetting, Question, QuestionOptions
 from ..python.run import AgentRun, WaitFor
 from ..python.test import Sources, Test
 from ..record.encoding import to_json
-from ..record.results import EXPECTED_FAILURE, CaseResult
+from ..record.results import CaseResult
 from ..reports.junit import properties
 from ..run.asker import Asker
 from ..run.case_queue import CaseQueue
 from ..run.worker_cases import SelectedCase, write_for_controller
 from ..scoring.registry import ScorerRegistry
+from ..secrets import clean_reason
 from ..suite.resolved import planned_trials
 from ..text import near, plural
-from .items import CaseFailure, reason_in
+from .items import CaseFailure, reason_in, settle, told
 from .preconditions import no_model
 from .processes import may_ask
-from .python_reports import clean_report, show, told
+from .python_reports import clean_report, show
 from .python_trials import repeated
 from .settings import config_tables
 from .verdicts import leave_to_gate
@@ -343,27 +344,17 @@ class PythonTests:
                 return  # the test itself failed, before a later trial asked
             if report.skipped and not hasattr(report, "wasxfail"):
                 result = case.skipped(reason_in(report))
-                if result.called_forbidden and call.excinfo is not None:
-                    report.outcome = "failed"  # nothing excuses it
-                    report.longrepr = told(call.excinfo, result.reason)
             else:
                 case.ended(raised)
                 result = case.conclude()
         settings = self._run.settings
-        if report.skipped and hasattr(report, "wasxfail"):
-            if result.called_forbidden:
-                report.outcome = "failed"  # nothing excuses it
-                vars(report).pop("wasxfail", None)
-            elif result.outcome != "passed":
-                reason = ": ".join(filter(None, (EXPECTED_FAILURE, report.wasxfail)))
-                result = structs.replace(result, tolerated=True, reason=reason)
-        elif report.failed and result.outcome == "passed":
-            result = structs.replace(result, outcome="failed", reason=clean_reason(reason_in(report)))
+        model_failed = result.outcome != "passed"
+        result = settle(report, result, call)
         if report.failed:
             if call.excinfo is not None and isinstance(raised, CaseFailure):
                 report.longrepr = told(call.excinfo, result.reason)
             show(report, result)
-            result = leave_to_gate(report, result, settings)
+            result = leave_to_gate(report, result, settings) if model_failed else result
         if settings.outputs.properties:
             report.user_properties += properties(result)
         report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]

@@ -13,12 +13,9 @@ from ..record.results import CaseResult, Score
 from ..record.transcript import Transcript
 from ..run.asker import Asker, RunningDialogue
 from ..run.scored import evaluate
-from ..secrets import scrub, secret_values
-from ..text import printable, shorten
+from ..secrets import clean_reason
 from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, question
 from .run import AgentRun, WaitFor, error_of
-
-_LONGEST = 300
 
 
 class PythonCase:
@@ -205,8 +202,3 @@ def reason_of(raised: BaseException) -> str:
     else:  # of pytest.fail()
         text = str(raised).partition("\n")[0] or type(raised).__name__
     return clean_reason(text)
-
-
-def clean_reason(text: str) -> str:
-    """A reason without keys, short and safe to show."""
-    return printable(shorten(scrub(text, secret_values()), _LONGEST))

@@ -204,6 +204,7 @@ def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         for name, value in _options(shards[0]).items()
         if all(shard.run.options.get(name) == value for shard in shards)
     }
+    sources = [run.cached_answers_from for run in runs]
     starts = [datetime.fromisoformat(run.started) for run in runs]
     ends = [start + timedelta(seconds=run.duration_s) for start, run in zip(starts, runs, strict=True)]
     return structs.replace(
@@ -218,9 +219,7 @@ def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         tests_failed=None,
         models=tuple(dict.fromkeys(asked for run in runs for asked in run.models)),
         spent=add_up(*(run.spent for run in runs)),
-        cached_answers_from=next(
-            (run.cached_answers_from for run in runs if run.cached_answers_from != "shared"), "shared"
-        ),
+        cached_answers_from=next((each for each in sources if each != "shared"), "shared"),
         options=dict(sorted({**alike, **options}.items())),
         selected=len(unchanged(row for shard in shards for row in shard.rows)),
         partial=ran_partly(row for shard in shards for row in shard.rows),

@@ -76,7 +76,9 @@ def keep(
 
 def many(outcome: Any, overall: float, count: int = 12, **fields: Any) -> list[CaseResult]:
     return [
-        case_of(f"case-{n}", outcome=outcome, overall=overall, content=f"{n:016x}", trials=3, **fields)
+        case_of(
+            f"case-{n}", outcome=outcome, overall=overall, case_digest=f"{n:016x}", trials=3, **fields
+        )
         for n in range(count)
     ]
 

@@ -128,6 +128,46 @@ def test_an_expected_failure_is_tolerated(project: Project) -> None:
     project.run("--runxfail").assert_outcomes(failed=len(forms))
 
 
+_HOOKS = """
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not item.name.startswith(("skips", "leaks")):
+            item.add_marker(pytest.mark.xfail(reason="known"))
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    if item.name.startswith("skips"):
+        pytest.skip("not here")
+    raise RuntimeError("broken by " + {key!r})
+"""
+
+
+def test_what_others_hooks_say_of_a_case(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their mark excuses no forbidden call, and is no miss of the model; their errors leak no key."""
+    key = "sk-very-secret-value"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    script = {"calls": [call(city="Paris"), call("get_time")]}
+    forbids = case("forbidden", script, forbidden_calls=["get_time"])
+    project.suite(right("a"), wrong("b"), forbids, wrong("skips"), right("leaks"))
+    project.pytester.makeconftest(_HOOKS.format(key=key))
+    result = project.run("--tooleval-report=out.json", "--tooleval-fail-under=0")
+    result.assert_outcomes(xfailed=2, failed=2, skipped=1)
+    rows = {name.partition("[")[0]: row for name, row in project.rows().items()}
+    outcomes = {name: (row["outcome"], row["tolerated"], row["counted"]) for name, row in rows.items()}
+    assert outcomes == {
+        "a": ("passed", False, False),
+        "b": ("failed", True, False),
+        "forbidden": ("failed", False, False),
+        "skips": ("skipped", False, False),
+        "leaks": ("failed", False, False),
+    }
+    assert rows["skips"]["reason"] == "not here"
+    assert key not in (project.path / "out.json").read_text()
+
+
 def test_an_unexpected_pass(project: Project) -> None:
     project.suite(right("lax", xfail=True), right("strict", xfail={"strict": True, "reason": "hard"}))
     result = project.run("--tooleval-report=out.json")

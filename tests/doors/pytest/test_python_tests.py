@@ -249,6 +249,9 @@ def test_xfail_keeps_its_meaning(shop: Project) -> None:
     )
     run(shop, XFAIL.format(agent="agent")).assert_outcomes(xpassed=1)
     assert row_of(shop)["outcome"] == "passed"
+    strict = XFAIL.replace('"known"', '"known", strict=True').format(agent="agent")
+    run(shop, strict, "--tooleval-fail-under=0").assert_outcomes(failed=1)
+    assert (row_of(shop)["outcome"], row_of(shop)["counted"]) == ("failed", False)
 
 
 MISTAKES = {
