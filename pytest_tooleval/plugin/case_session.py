@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec import structs
 
 from ..record.encoding import to_json
 from ..record.run import Shard
@@ -84,13 +83,13 @@ class CaseSession(Observer):
             self._refuse(items, unknown_scope(settings, (item.task.placed for item in cases)))
         path = path_of_cases(config, items)
         labels = Counter(item.model for item in cases if item.model and not item.case.variant.label)
-        self._note(case_counts=dict(labels))
+        self.run.note(case_counts=dict(labels))
         result = yield
         if will_run(session) and _cases(items):
             self._refuse(items, missing_model(config, settings, path))
         self._note_selected(_cases(items))
         if settings.shard is not None:
-            self._note(shard=self._keep_shard(items, settings.shard))
+            self.run.note(shard=self._keep_shard(items, settings.shard))
         if evaluates(config):
             asked = (item.path for item in _cases(items) if item.model)
             self._refuse(items, self.run.asker.cassettes.unusable(asked))
@@ -100,26 +99,23 @@ class CaseSession(Observer):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         cases = _cases(session.items)
-        self._note(selected=sum(not item.case.variant.label for item in cases))
+        self.run.note(selected=sum(not item.case.variant.label for item in cases))
         process = self.run.process
         if process.is_worker:
             rows = [item.selected_case for item in cases]
             rows += [self.python.selected_case(item) for item in session.items if may_ask(item)]
             write_for_controller(process, process.number, rows)
 
-    def _note(self, **found: object) -> None:
-        self.run.found = structs.replace(self.run.found, **found)
-
     def _note_selected(self, cases: Sequence[CaseItem]) -> None:
         """Note which transcripts and variants have no case among the selected ones."""
         given = self.transcripts
         if given is not None:
             unclaimed = (*given.unread(), *given.left())
-            self._note(unclaimed=unclaimed, misnamed=tuple(given.misnamed()))
+            self.run.note(unclaimed=unclaimed, misnamed=tuple(given.misnamed()))
         chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.variant.label}
         if chosen:
             unapplied = (name for name, found in self.applied.items() if not found & chosen)
-            self._note(unapplied=tuple(unapplied))
+            self.run.note(unapplied=tuple(unapplied))
 
     def _keep_shard(self, items: list[pytest.Item], shard: ShardNumber) -> Shard:
         """Deselect the cases of other shards. Other tests run in every shard."""

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from ..record.encoding import to_json
 from ..record.results import EXPECTED_FAILURE, CaseResult, Outcome
-from ..reports.junit import PROPERTY, properties, seconds_of
+from ..reports.junit import PROPERTY, properties
 from ..reports.text import render_case, render_transcript
 from ..run.case_queue import CaseQueue
 from ..run.task import Task
@@ -153,7 +153,7 @@ class CaseItem(pytest.Item):
     def attach(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
         """Attach the result to the report, as the JSON of a `CaseResult`."""
         if report.when == "setup" and self._result is not None:
-            report.duration = seconds_of(self._result)
+            report.duration = self._result.seconds
         result = self._result_of(report, call)
         unanswered = report.when == "setup" and report.failed and result is self._result
         if result is not None and call.excinfo is not None and (unanswered or self._waiting):

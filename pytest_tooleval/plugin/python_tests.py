@@ -163,7 +163,7 @@ class PythonTests:
         spec, agents = question.job.model, self._run.found.agents
         if isinstance(spec, CallableModel) and spec.function is not None and spec.label not in agents:
             agents = {**agents, spec.label: f"callable:{spec.callable}"}
-            self._run.found = structs.replace(self._run.found, agents=agents)
+            self._run.note(agents=agents)
 
     def cannot_ask(self, item: pytest.Item) -> str | None:
         """Why a test's model cannot be asked, if that is known before it runs."""
@@ -247,7 +247,7 @@ class PythonTests:
         if may and self._run.settings.asking.variants:
             tests = plural(may, "Python test")
             self._run.observers.warned(f"variants change cases of suites; {tests} will run unchanged")
-        self._run.found = structs.replace(self._run.found, may_ask=may)
+        self._run.note(may_ask=may)
         return result
 
     def pytest_fixture_setup(
@@ -325,7 +325,7 @@ class PythonTests:
             self._unasked.add(item.nodeid)
         else:  # it may be a rerun
             self._unasked.discard(item.nodeid)
-        self._run.found = structs.replace(self._run.found, unasked=len(self._unasked))
+        self._run.note(unasked=len(self._unasked))
 
     def _attach(
         self,

@@ -9,12 +9,11 @@ import pytest
 from msgspec import structs
 
 from ..record.results import CaseResult
-from ..reports.junit import excused_text
 from ..reports.text import GATE_FILE, render_case
 from ..settings.settings import Settings
 from ..text import printable
 from ..verdicts.run import RunProblem, is_judged_by_gate, is_outside_verdict
-from ..verdicts.run_summary import COUNTED, NOT_JUDGED, VARIED
+from ..verdicts.run_summary import COUNTED, NOT_JUDGED, VARIED, excused_text
 
 
 def leave_to_gate(report: pytest.TestReport, result: CaseResult, settings: Settings) -> CaseResult:

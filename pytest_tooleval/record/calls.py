@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeGuard
 
 from msgspec import Struct, structs
 
-from ..text import json_text
+from ..text import json_text, printable, shorten
 from .fields import doc
 from .repeated_keys import RepeatedKeyError, keep_repeated, members_of, refuse_repeated
 from .untrusted import as_mapping, as_text
@@ -20,6 +20,8 @@ MAX_DEPTH = 200
 _FINITE = json.JSONEncoder(default=repr, allow_nan=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated)
 _LENIENT = json.JSONDecoder(object_pairs_hook=keep_repeated)
+# Placeholder for no expected or called tool.
+NO_TOOL = "(no call)"
 # The reason why `arguments` is None.
 NO_OBJECT = "the arguments are not a JSON object"
 
@@ -198,3 +200,14 @@ def _is_finite(value: object) -> bool:
     except ValueError:
         return False
     return True
+
+
+def shown_tool(call: ToolCall | None) -> str:
+    """Return the tool name of a call as a short text."""
+    return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
+
+
+def with_arguments(name: str, arguments: Mapping[str, Any] | None) -> str:
+    """Return a call as text, such as `get_weather(city="Rome")`; the name alone without arguments."""
+    pairs = (f"{printable(key)}={json_text(value, 60)}" for key, value in (arguments or {}).items())
+    return f"{name}({', '.join(pairs)})" if arguments else name

@@ -54,8 +54,7 @@ FailureCategory = Literal[
 ]
 # The beginning of the reason for a failed case that is marked xfail.
 EXPECTED_FAILURE = "expected to fail"
-# Placeholders in a comparison: no expected or called tool, and a missing or unexpected argument.
-NO_TOOL = "(no call)"
+# Placeholder in a comparison: a missing or unexpected argument.
 ABSENT = "(absent)"
 # The reason when an expected text is in none of the messages.
 NOT_SAID = "was not said"
@@ -247,6 +246,14 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def passed(self) -> bool:
         return self.outcome == "passed"
+
+    @property
+    def seconds(self) -> float:
+        """How long the case waited for its model: those of all trials, of a cached answer as recorded.
+
+        Not how long its test took: cases are asked at the same time, before their tests run.
+        """
+        return sum(trial.latency_s or 0.0 for trial in self.trials)
 
     @property
     def outcome_text(self) -> str:

@@ -11,7 +11,7 @@ from ..record.document import Document
 from ..record.results import EXPECTED_FAILURE, CaseResult
 from ..text import printable
 from ..verdicts.run import RunProblem
-from ..verdicts.run_summary import NOT_JUDGED, VARIED
+from ..verdicts.run_summary import excused_text
 from .text import GATE_FILE, render_case
 
 PROPERTY = "tooleval."
@@ -41,14 +41,6 @@ def properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
             yield _property(name), sum(known)
 
 
-def seconds_of(result: CaseResult) -> float:
-    """How long the case waited for its model: those of all trials, of a cached answer as recorded.
-
-    Not how long its test took: cases are asked at the same time, before their tests run.
-    """
-    return sum(trial.latency_s or 0.0 for trial in result.trials)
-
-
 def junit_xml(document: Document, findings: Sequence[RunProblem]) -> str:
     """One test case for each case on each model, and one for each gate that did not pass."""
     cases = [_case(case, document) for case in document.cases] + [*map(_finding, findings)]
@@ -63,17 +55,8 @@ def junit_xml(document: Document, findings: Sequence[RunProblem]) -> str:
     return xml.decode()
 
 
-def excused_text(result: CaseResult, *, of_shard: bool) -> str:
-    """The message of a case that is skipped, so that nobody reads that it was not run.
-
-    It holds whatever the gate decides, as pytest's own XML has the case before that.
-    """
-    word = VARIED if result.variant else NOT_JUDGED if of_shard else "judged by a gate"
-    return f"{result.outcome} ({word}): {printable(result.reason)}"
-
-
 def _case(result: CaseResult, document: Document) -> ET.Element:
-    case = _testcase(result.nodeid, seconds_of(result))
+    case = _testcase(result.nodeid, result.seconds)
     reason, place = printable(result.reason), printable(f"{result.file}:{result.line}")
     if result.was_expected:
         why = reason.removeprefix(EXPECTED_FAILURE).removeprefix(": ")

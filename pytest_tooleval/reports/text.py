@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..figures import score_text
-from ..record.calls import ToolCall
+from ..record.calls import NO_TOOL, ToolCall
 from ..record.images import in_words
 from ..record.made_calls import MadeCall, calls_made
-from ..record.results import ABSENT, NO_TOOL, NOT_SAID, CaseResult, Check, TrialResult
+from ..record.results import ABSENT, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
 from ..replies.recovery import read_calls

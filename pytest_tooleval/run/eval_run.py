@@ -85,8 +85,12 @@ class EvalRun:
         """Keep the cases that a worker has collected. All workers collect the same."""
         if not self.selected_cases:
             self.selected_cases = cases
-            self.found = structs.replace(self.found, selected=selected_in(cases.values()))
+            self.note(selected=selected_in(cases.values()))
             self.foresee(cases.values())
+
+    def note(self, **facts: object) -> None:
+        """Note what this process has found out about the run: fields of `PartOfRun`."""
+        self.found = structs.replace(self.found, **facts)
 
     def foresee(self, cases: Iterable[SelectedCase]) -> None:
         """Report what the gates can decide with these cases."""

@@ -15,13 +15,13 @@ from ..matchers.compare import matches
 from ..matchers.examples import is_named
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
-from ..record.calls import ToolCall
+from ..record.calls import ToolCall, shown_tool
 from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, find_tool
 from ..text import json_text, printable, shorten
 from .assessment import WITH_REASON, CheckLine, Draft, InTurns, Turns
-from .one_call import NOT_OFFERED, shown_arguments, shown_tool
+from .one_call import NOT_OFFERED, shown_arguments
 
 _MOST_FAULTS = 20
 

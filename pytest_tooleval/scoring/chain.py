@@ -23,7 +23,7 @@ from itertools import groupby
 
 from msgspec import structs
 
-from ..record.calls import ToolCall
+from ..record.calls import ToolCall, shown_tool
 from ..record.made_calls import calls_made
 from ..record.results import Check, FailureCategory
 from ..record.transcript import Reply, Transcript
@@ -40,7 +40,7 @@ from .extra_calls import (
     shared_out,
     weighted,
 )
-from .one_call import check_arguments, check_tool, same_call, shown_names, shown_tool
+from .one_call import check_arguments, check_tool, same_call, shown_names
 from .texts import mean_with, text_checks, with_texts
 
 _REPEATED = "the same call as the one before it"

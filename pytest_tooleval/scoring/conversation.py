@@ -16,8 +16,9 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from ..matchers.modes import MODES
+from ..record.calls import NO_TOOL
 from ..record.metrics import CONVERSATION
-from ..record.results import NO_TOOL, Check, FailureCategory
+from ..record.results import Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ExpectedCall

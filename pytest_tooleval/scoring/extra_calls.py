@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..matchers.modes import MODES
-from ..record.calls import ToolCall
-from ..record.results import NO_TOOL, Check, FailureCategory
+from ..record.calls import NO_TOOL, ToolCall, shown_tool
+from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ExpectedCall
 from ..suite.resolved import find_tool, is_among, is_unknown
 from ..text import plural
 from .assessment import CheckLine, Draft, Explained
-from .one_call import NOT_OFFERED, shown_tool
+from .one_call import NOT_OFFERED
 
 MORE_OFTEN = "more often than expected"
 UNEXPECTED = "called {0.actual}: {0.reason}"

@@ -12,7 +12,7 @@ from ..jsonschemas.validation import rejected_texts, types_of
 from ..matchers.compare import with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring
-from ..record.calls import ToolCall
+from ..record.calls import ToolCall, shown_tool, with_arguments
 from ..record.names import same_tool, undecorated
 from ..record.untrusted import as_mapping, values_in
 from ..suite.case import ResolvedCase
@@ -22,7 +22,7 @@ from ..suite.policies import Policy
 from ..suite.resolved import accepts, find_tool, is_among, known_tools
 from ..text import json_text
 from .leaks import passes_on, reveals
-from .one_call import caller_of, compare, shown_tool, with_arguments
+from .one_call import caller_of, compare
 
 _MOST_DIGITS = 4000  # Python converts no more than 4300
 _MOST_PASSES = 3  # a text may contain texts

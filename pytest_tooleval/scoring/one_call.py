@@ -22,8 +22,8 @@ from ..jsonschemas.parameters import takes_null
 from ..matchers.compare import matches, reason, with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, Mode, ParamScoring
-from ..record.calls import ToolCall
-from ..record.results import ABSENT, NO_TOOL, Check, FailureCategory
+from ..record.calls import NO_TOOL, ToolCall, shown_tool
+from ..record.results import ABSENT, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool, is_unknown, same_name
@@ -46,22 +46,11 @@ def shown_names(tools: Sequence[str]) -> str:
     return shorten(" or ".join(names))
 
 
-def shown_tool(call: ToolCall | None) -> str:
-    """Return the tool name of a call as a short text."""
-    return NO_TOOL if call is None else printable(shorten(call.name, 80)) or "(no name)"
-
-
 def caller_of(call: ToolCall, calls: Iterable[ToolCall]) -> str:
     """Return the agent that made a call, as a short text; empty unless several made these calls."""
     if call.agent is None or len({each.agent for each in calls}) < 2:
         return ""
     return printable(shorten(call.agent, 80))
-
-
-def with_arguments(name: str, arguments: Mapping[str, Any] | None) -> str:
-    """Return a call as text, such as `get_weather(city="Rome")`; the name alone without arguments."""
-    pairs = (f"{printable(key)}={json_text(value, 60)}" for key, value in (arguments or {}).items())
-    return f"{name}({', '.join(pairs)})" if arguments else name
 
 
 def check_tool(

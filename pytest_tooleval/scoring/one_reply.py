@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..record.calls import NO_TOOL, shown_tool
 from ..record.made_calls import MadeCall
-from ..record.results import NO_TOOL, Check
+from ..record.results import Check
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, Match
 from .assessment import SpanCheck, part_of
-from .one_call import same_call, shown_tool
+from .one_call import same_call
 from .paired_calls import PairedCalls
 from .turns import Span
 

@@ -10,9 +10,9 @@ from msgspec import structs
 
 from ..errors import CannotCompare
 from ..matchers.modes import MODES
-from ..record.calls import ToolCall
+from ..record.calls import NO_TOOL, ToolCall, shown_tool
 from ..record.made_calls import MadeCall
-from ..record.results import NO_TOOL, Check, FailureCategory
+from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
 from ..suite.resolved import accepts, is_unknown
@@ -21,7 +21,7 @@ from .assessment import CheckLine, Draft, Explained, Pair
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
 from .ends import agent_lines, end_lines, end_share
 from .extra_calls import UNEXPECTED, surplus_lines, weighted
-from .one_call import ALL, CorrectShare, check_arguments, check_tool, share_of, shown_tool
+from .one_call import ALL, CorrectShare, check_arguments, check_tool, share_of
 
 _NONE_NEEDED = "no tool was called, and none had to be"
 

@@ -21,7 +21,7 @@ from ..jsonschemas.subschemas import MISSING, pointed
 from ..matchers.compare import mismatch, with_keys_of
 from ..matchers.matcher import has_matcher, is_optional
 from ..matchers.modes import MODES
-from ..record.calls import ToolCall, is_number
+from ..record.calls import ToolCall, is_number, shown_tool, with_arguments
 from ..record.made_calls import MadeCall, calls_made
 from ..record.results import Check
 from ..record.status import NOT_RUN, CallStatus
@@ -37,7 +37,7 @@ from ..worlds.plain import read_json
 from .assessment import WITH_REASON, CheckLine, Draft, Explained
 from .ends import has_result, shown_answer
 from .forbidden import is_meant
-from .one_call import caller_of, compare, same_call, shown_names, shown_tool, with_arguments
+from .one_call import caller_of, compare, same_call, shown_names
 from .texts import says
 
 _SHOWN = 20  # broken calls in an explanation

@@ -13,9 +13,9 @@ from ..errors import CannotCompare, WorldError
 from ..matchers.compare import reason, type_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
-from ..record.calls import ToolCall
+from ..record.calls import NO_TOOL, ToolCall, shown_tool
 from ..record.made_calls import MadeCall
-from ..record.results import ABSENT, NO_TOOL, Check
+from ..record.results import ABSENT, Check
 from ..record.status import reports_error
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
@@ -28,7 +28,6 @@ from ..worlds.play import Played, PlayedCalls, TooManyFailed, play
 from ..worlds.world import without_secrets
 from .assessment import SpanCheck, mean, part_of_rows
 from .counted_calls import faulted_calls
-from .one_call import shown_tool
 from .paired_calls import PairedCalls
 from .turns import LONGEST_ANSWER, CaseTurns, Span, call_and_answer_text
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from ..errors import CannotCompare, ModelError, ScoringError
-from ..record.calls import ToolCall
+from ..record.calls import ToolCall, shown_tool
 from ..record.metrics import BUILT_IN, PENALTIES, is_perfect
 from ..record.names import KnownTools
 from ..record.results import FailureCategory, Score, TrialError, TrialResult
@@ -29,7 +29,7 @@ from .counted_calls import attack_success, uncounted
 from .evidence import rehearsal, silent_agent
 from .forbidden import PASSES_ON
 from .kinds import assess, choices_of
-from .one_call import shown_arguments, shown_tool
+from .one_call import shown_arguments
 from .registry import Scorer, run_scorer
 from .turns import forbidden_in, to_judge
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..errors import CannotCompare
-from ..record.calls import ToolCall
+from ..record.calls import ToolCall, shown_tool
 from ..record.made_calls import MadeCall, calls_made
 from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase, Turn
@@ -17,7 +17,6 @@ from ..text import shown
 from .counted_calls import is_asked, uncounted, uncounted_inner, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
 from .hosted import with_listed_names
-from .one_call import shown_tool
 
 LONGEST_ANSWER = 120
 

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from ...errors import ModelError
-from ...record.calls import MAX_DEPTH, ToolCall
+from ...record.calls import MAX_DEPTH, ToolCall, shown_tool, with_arguments
 from ...record.images import without_images
 from ...record.status import APPROVED, NOT_RUN, CallStatus
 from ...record.transcript import Message
 from ...replies.endings import GAVE_UP
-from ...scoring.one_call import shown_tool, with_arguments
 from ...secrets import redacted
 from ...suite.resolved import find_tool
 from ...text import first_few, shorten

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.results import NO_TOOL
+from pytest_tooleval.record.calls import NO_TOOL, ToolCall
 from pytest_tooleval.record.status import CallStatus
 from pytest_tooleval.record.thresholds import missed_text, needs_text
 from pytest_tooleval.record.transcript import Reply, Transcript
