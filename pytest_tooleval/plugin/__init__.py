@@ -270,9 +270,9 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     with cases.running(session) if cases is not None else nullcontext():
         result = yield
     # The xdist controller may have received its first case only now.
-    own = session.config.stash.get(_session_key, None)
-    if own is not None:
-        own.judge(session)
+    session_of_run = session.config.stash.get(_session_key, None)
+    if session_of_run is not None:
+        session_of_run.judge(session)
     return result
 
 

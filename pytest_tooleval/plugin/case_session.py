@@ -108,13 +108,13 @@ class CaseSession(Observer):
 
     def _note_selected(self, cases: Sequence[CaseItem]) -> None:
         """Note which transcripts and variants have no case among the selected ones."""
-        given = self.transcripts
-        if given is not None:
-            unclaimed = (*given.unread(), *given.left())
-            self.run.note(unclaimed=unclaimed, misnamed=tuple(given.misnamed()))
+        transcripts = self.transcripts
+        if transcripts is not None:
+            unclaimed = (*transcripts.unread(), *transcripts.left())
+            self.run.note(unclaimed=unclaimed, misnamed=tuple(transcripts.misnamed()))
         chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.variant.label}
         if chosen:
-            unapplied = (name for name, found in self.applied.items() if not found & chosen)
+            unapplied = (name for name, applied in self.applied.items() if not applied & chosen)
             self.run.note(unapplied=tuple(unapplied))
 
     def _keep_shard(self, items: list[pytest.Item], shard: ShardNumber) -> Shard:
@@ -131,7 +131,7 @@ class CaseSession(Observer):
             cases=len(cases),
             split_digest=content_of_bytes(to_json(rows)),
             judging=dict(self.run.settings.left_to_merge),
-            misnamed=self.run.found.misnamed,
+            misnamed=self.run.facts.misnamed,
         )
 
     def _content_of(self, item: pytest.Item) -> str:
@@ -174,7 +174,7 @@ class CaseSession(Observer):
         """
         if self.run.settings.judging.excuses_unasked:
             return
-        found: dict[str, None] = {}
+        problems: dict[str, None] = {}
         for item in items:
             if is_skipped(item):
                 return
@@ -185,9 +185,9 @@ class CaseSession(Observer):
                 problem = self.python.cannot_ask(item) if may_ask(item) else None
             if problem is None:
                 return
-            found[problem] = None
-        if found:
-            raise pytest.UsageError(printable("\n".join(found), keep_newlines=True))
+            problems[problem] = None
+        if problems:
+            raise pytest.UsageError(printable("\n".join(problems), keep_newlines=True))
 
     def _send(self, items: Iterable[pytest.Item]) -> None:
         for item in _cases(items):

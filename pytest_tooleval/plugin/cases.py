@@ -87,14 +87,14 @@ class ItemFactory:
         from ..variants.builtin import add_built_in
         from ..variants.variant import Variants
 
-        known = Variants()
+        registry = Variants()
         try:
-            add_built_in(known.register)
-            self._file.ihook.pytest_tooleval_variants(register=known.register)
-            found = [variant for name in names for variant in known.named(name)]
+            add_built_in(registry.register)
+            self._file.ihook.pytest_tooleval_variants(register=registry.register)
+            variants = [variant for name in names for variant in registry.named(name)]
         except ConfigError as error:
             raise pytest.UsageError(f"--tooleval-variant: {error}") from None
-        return list({variant.label: variant for variant in found}.values())
+        return list({variant.label: variant for variant in variants}.values())
 
     def _varied(
         self, variants: Sequence[Variant], origin: Origin, case: ResolvedCase
@@ -107,8 +107,8 @@ class ItemFactory:
                     case, origin.suite, self._file.path, root, lambda: session.named_suites
                 )
             except ConfigError as error:
-                given = ":".join(filter(None, (variant.name, variant.argument)))
-                raise pytest.UsageError(f"--tooleval-variant={given}: {error}") from None
+                name = ":".join(filter(None, (variant.name, variant.argument)))
+                raise pytest.UsageError(f"--tooleval-variant={name}: {error}") from None
             if variant.label not in controls:
                 applied = session.applied.setdefault(variant.label, set())
                 if varied is not None:
@@ -179,12 +179,12 @@ def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:
 
     Empty if there is none. pytest would only report that it cannot find the case.
     """
-    found = list(map(split_nodeid, nodeids))
-    models = dict.fromkeys(each.model for each in found)
+    ids = list(map(split_nodeid, nodeids))
+    models = dict.fromkeys(each.model for each in ids)
     for argument in config.args:
         file, case, model, _ = split_nodeid(argument)
         is_here = os.path.abspath(config.invocation_params.dir / file) == str(path)
-        if is_here and model not in ("", *models) and any(case == each.case for each in found):
+        if is_here and model not in ("", *models) and any(case == each.case for each in ids):
             asked = ", ".join(filter(None, models)) or "no model"
             return f"{argument}: this run asks {asked}, not {model}; use --tooleval-model={model}"
     return ""

@@ -156,19 +156,19 @@ class EventStream(Observer):
         self._close()
 
 
-def _open(config: pytest.Config, given: str) -> BinaryIO:
+def _open(config: pytest.Config, target: str) -> BinaryIO:
     try:
-        if given and not given.isdecimal():
-            return Path(config.invocation_params.dir, given).open("wb")
-        number = int(given or 0)
+        if target and not target.isdecimal():
+            return Path(config.invocation_params.dir, target).open("wb")
+        number = int(target or 0)
         if number <= 2:
             raise pytest.UsageError(
-                f"{_OPTION}={given}: expected a file or a descriptor above 2, as pytest captures these"
+                f"{_OPTION}={target}: expected a file or a descriptor above 2, as pytest captures these"
             )
         os.set_inheritable(number, False)
         return open(number, "wb")
     except OSError as error:
-        raise pytest.UsageError(f"{_OPTION}={given}: cannot be written: {os_reason(error)}") from None
+        raise pytest.UsageError(f"{_OPTION}={target}: cannot be written: {os_reason(error)}") from None
 
 
 def _clean(text: str) -> str:

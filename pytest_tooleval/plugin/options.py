@@ -43,14 +43,14 @@ def _for_argparse(option: Option) -> dict[str, Any]:
 
 def typed_options(config: pytest.Config) -> dict[str, Any]:
     """The options set on the command line, by key."""
-    found = {key: config.getoption(_PREFIX + key, None) for key in OPTIONS}
-    return {key: value for key, value in found.items() if value not in (None, False)}
+    values = {key: config.getoption(_PREFIX + key, None) for key in OPTIONS}
+    return {key: value for key, value in values.items() if value not in (None, False)}
 
 
 def ini_options(config: pytest.Config) -> dict[str, Any]:
     """The options set in the ini file, by key. Raises UsageError for an unknown key."""
     _check_keys(config)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key in (key for key, option in OPTIONS.items() if not option.only_typed):
         try:
             value = config.getini(_PREFIX + key)
@@ -61,13 +61,13 @@ def ini_options(config: pytest.Config) -> dict[str, Any]:
         elif isinstance(value, list):  # `a, b`
             value = [text.strip(",") for text in value if text.strip(",")]
         if value:
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 def _check_keys(config: pytest.Config) -> None:
     """Raise UsageError for an unknown key, which pytest would only warn about."""
-    known = [key for key, option in OPTIONS.items() if not option.only_typed]
+    keys = [key for key, option in OPTIONS.items() if not option.only_typed]
     unknown = [key for key in sorted(config._get_unknown_ini_keys()) if key.startswith(_PREFIX)]
     if unknown:
         key = unknown[0].removeprefix(_PREFIX)
@@ -75,7 +75,7 @@ def _check_keys(config: pytest.Config) -> None:
             option = OPTIONS[key]
             hint = f"; {option.only_typed}: use --tooleval-{option.name} on the command line"
         else:
-            hint = near(key, known, _PREFIX) or f"; expected one of {_PREFIX}{', '.join(known)}"
+            hint = near(key, keys, _PREFIX) or f"; expected one of {_PREFIX}{', '.join(keys)}"
         raise pytest.UsageError(f"{_ini_place(config, unknown[0])}: unknown key {unknown[0]}{hint}")
 
 

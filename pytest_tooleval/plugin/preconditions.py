@@ -69,11 +69,11 @@ def path_of_cases(config: pytest.Config, items: Sequence[pytest.Item]) -> str:
     others = {item.path for item in items if not is_case(item.nodeid)}
     for argument in config.args if process_of(config).has_paths else ():
         path = argument.partition("::")[0]
-        place = Path(os.path.abspath(config.invocation_params.dir / path))
-        if _any_in(place, cases) and not _any_in(place, others):
+        folder = Path(os.path.abspath(config.invocation_params.dir / path))
+        if _any_in(folder, cases) and not _any_in(folder, others):
             return path
     return ""
 
 
-def _any_in(place: Path, files: Iterable[Path]) -> bool:
-    return any(file.is_relative_to(place) for file in files)
+def _any_in(folder: Path, files: Iterable[Path]) -> bool:
+    return any(file.is_relative_to(folder) for file in files)

@@ -64,8 +64,8 @@ class _Mutants:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         base = metafunc.definition.nodeid
-        own = (agents for id, agents in self._agents.items() if id.partition("[")[0] == base)
-        most = max(map(len, own), default=0)
+        agents_of_test = (agents for id, agents in self._agents.items() if id.partition("[")[0] == base)
+        most = max(map(len, agents_of_test), default=0)
         if most and "tooleval" in metafunc.fixturenames:
             metafunc.fixturenames.append(_PARAMETER)
             metafunc.parametrize(_PARAMETER, range(most), ids=[f"{_ID}{n}" for n in range(most)])
@@ -110,8 +110,8 @@ class _Mutants:
 
 def _place(item: pytest.Item) -> tuple[str, int | None]:
     """The node id of the test itself, and the number of its agent."""
-    found = _IDS.search(item.nodeid)
-    number = None if found is None else next(int(each) for each in found.groups() if each)
+    match = _IDS.search(item.nodeid)
+    number = None if match is None else next(int(each) for each in match.groups() if each)
     return _IDS.sub("", item.nodeid, count=1), number
 
 

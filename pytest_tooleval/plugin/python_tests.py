@@ -59,15 +59,15 @@ class _Mark(NamedTuple):
     def of(cls, item: pytest.Item) -> _Mark:
         """Raises ConfigError for keywords that it does not have."""
         __tracebackhide__ = True
-        given: dict[str, Any] = {}
+        keywords: dict[str, Any] = {}
         for mark in reversed([*item.iter_markers("tooleval")]):
             if mark.args:
                 raise ConfigError("@pytest.mark.tooleval takes keywords only, such as trials=5")
-            given |= mark.kwargs
-        for name in given:
+            keywords |= mark.kwargs
+        for name in keywords:
             if name not in _MARK:
                 raise ConfigError(f"@pytest.mark.tooleval has no {name}={near(name, _MARK)}")
-        return cls(**given)
+        return cls(**keywords)
 
 
 class Tooleval:
@@ -160,7 +160,7 @@ class PythonTests:
     def _asks(self, question: Question) -> None:
         """Note what is known of a test once it asks."""
         write_for_controller(self._run.process, "asked", [_if_it_dies(question.placed.blank)])
-        spec, agents = question.job.model, self._run.found.agents
+        spec, agents = question.job.model, self._run.facts.agents
         if isinstance(spec, CallableModel) and spec.function is not None and spec.label not in agents:
             agents = {**agents, spec.label: f"callable:{spec.callable}"}
             self._run.note(agents=agents)
@@ -239,10 +239,10 @@ class PythonTests:
         result = yield
         selected = {item.nodeid for item in items}
         for path, functions in self._functions.items():
-            own = [item for item in collected if item.path == path]
-            left = functions - {item.function.__qualname__ for item in own}  # type: ignore[attr-defined]
-            if own and (left or not selected.issuperset(item.nodeid for item in own)):
-                self._cases[_file_of(own[0])] = len(own) + len(left)
+            of_file = [item for item in collected if item.path == path]
+            left = functions - {item.function.__qualname__ for item in of_file}  # type: ignore[attr-defined]
+            if of_file and (left or not selected.issuperset(item.nodeid for item in of_file)):
+                self._cases[_file_of(of_file[0])] = len(of_file) + len(left)
         may = sum(map(may_ask, items))
         if may and self._run.settings.asking.variants:
             tests = plural(may, "Python test")
@@ -277,9 +277,9 @@ class PythonTests:
         if case.trials == 1 or _Mark.of(item).shared_fixtures:
             return
         named = inspect.signature(item.obj).parameters.keys() - _parameters(item).keys()
-        made = item.stash.get(_fixtures_key, {})
+        fixtures = item.stash.get(_fixtures_key, {})
         root = self._config.rootpath
-        shared = [n for n in made if n in named and n not in _OURS and _is_own(made[n], root)]
+        shared = [n for n in fixtures if n in named and n not in _OURS and _is_own(fixtures[n], root)]
         if shared:
             raise ConfigError(
                 f"{plural(case.trials, 'trial')} would share the fixture {shared[0]}, which is made "

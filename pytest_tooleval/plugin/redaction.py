@@ -40,9 +40,9 @@ def capture_agents(config: pytest.Config) -> None:
 
 
 def _replace(config: pytest.Config, holder: Any, name: str, captured: Any) -> None:
-    own = getattr(holder, name)
-    setattr(holder, name, _ByThread(own, captured))
-    config.add_cleanup(partial(setattr, holder, name, own))
+    stream = getattr(holder, name)
+    setattr(holder, name, _ByThread(stream, captured))
+    config.add_cleanup(partial(setattr, holder, name, stream))
 
 
 def _is_main() -> bool:

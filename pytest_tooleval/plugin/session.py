@@ -110,7 +110,7 @@ class EvalSession(Observer):
             part = msgspec.to_builtins(run.part)
             self._config.workeroutput["tooleval"] = part  # type: ignore[attr-defined]
         no_tests = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-        if no_tests and run.known.shard is not None and run.known.shard.cases:
+        if no_tests and run.all_facts.shard is not None and run.all_facts.shard.cases:
             session.exitstatus = pytest.ExitCode.OK  # more shards than cases
         try:
             return (yield)

@@ -201,13 +201,13 @@ def _read_tables(config: pytest.Config) -> ModelTables:
     folders = [config.rootpath, config.invocation_params.dir]
     if config.inipath is not None:
         folders.insert(1, config.inipath.parent)
-    found = ModelTables()
+    first = ModelTables()
     for folder in dict.fromkeys(folders):
         tables = read_tables(folder)
         if tables.tables:
             return tables
-        found = found if found.path else tables
-    return found
+        first = first if first.path else tables
+    return first
 
 
 def _allowed_tools(config: pytest.Config, given: GivenOptions) -> tuple[str, ...]:

@@ -69,18 +69,18 @@ class SuiteWarnings:
         if problems is None:
             problems = self._problems[path] = _problems(path, suite, self._about)
             self._unplayed[path] = {case.id: index for index, case in enumerate(suite.test_cases)}
-        own = next((each for each in problems if _concerns(each, suite, id)), None)
-        if own is not None:
+        problem = next((each for each in problems if _concerns(each, suite, id)), None)
+        if problem is not None:
             self._problems[path] = []
-            _warn_of(path, own, id, len(problems) - 1)
+            _warn_of(path, problem, id, len(problems) - 1)
         index = self._unplayed[path].pop(id, None)
         if index is None:
             return
         played = _rehearsed(path, suite, index)
-        found = [each for each in played if (path, each.message) not in self._said]
-        self._said |= {(path, each.message) for each in found}
-        if found:
-            _warn_of(path, found[0], id, len(found) - 1)
+        new = [each for each in played if (path, each.message) not in self._said]
+        self._said |= {(path, each.message) for each in new}
+        if new:
+            _warn_of(path, new[0], id, len(new) - 1)
 
 
 def _warn_of(path: Path, problem: Problem, id: str, others: int) -> None:
@@ -95,29 +95,29 @@ _CASE = re.compile(r"^test_cases\[(\d+)\]\.?")
 
 def _concerns(problem: Problem, suite: Suite, id: str) -> bool:
     """True if a problem concerns the case with this id, or the whole suite."""
-    found = _CASE.match(problem.field)
-    return found is None or any(case.id == id for case in suite.at_place(int(found[1])))
+    match = _CASE.match(problem.field)
+    return match is None or any(case.id == id for case in suite.at_place(int(match[1])))
 
 
 def _problems(path: Path, suite: Suite, about: _About) -> list[Problem]:
     from ..suite.lint import lint_suite
 
-    given = about._asdict()
-    if not lint_suite(suite, **given):
+    options = about._asdict()
+    if not lint_suite(suite, **options):
         return []
-    return lint_suite(suite, _document(path), **given)
+    return lint_suite(suite, _document(path), **options)
 
 
 def _rehearsed(path: Path, suite: Suite, index: int) -> list[Problem]:
     from ..scoring.evidence.half_work import unnoticed_calls
     from ..scoring.evidence.rehearsal import rehearse
 
-    found = [*rehearse(suite, [index]), *unnoticed_calls(suite, [index])]
-    if not found:
+    findings = [*rehearse(suite, [index]), *unnoticed_calls(suite, [index])]
+    if not findings:
         return []
     document = _document(path)
     document.places = [suite.place_of(each) for each in range(len(suite.test_cases))]
-    return document.problems(found, limit=None)
+    return document.problems(findings, limit=None)
 
 
 def _document(path: Path) -> SuiteSource:
@@ -184,13 +184,13 @@ def load(path: Path, run: EvalRun, registry: ScorerRegistry) -> LoadedSuite:
 
 def named_suites(config: pytest.Config) -> list[Suite]:
     """The suites that the command line names. Those that cannot be read are left out."""
-    found: dict[Path, Suite] = {}
+    suites: dict[Path, Suite] = {}
     for argument in config.args:
-        place = Path(config.invocation_params.dir, argument.partition("::")[0])
-        files = sorted(place.rglob(f"*{SUITE_ENDING}")) if place.is_dir() else [place]
+        path = Path(config.invocation_params.dir, argument.partition("::")[0])
+        files = sorted(path.rglob(f"*{SUITE_ENDING}")) if path.is_dir() else [path]
         for file in files:
-            is_hidden = any(not is_searched(part) for part in file.relative_to(place).parts[:-1])
-            if file.name.endswith(SUITE_ENDING) and not is_hidden and file not in found:
+            is_hidden = any(not is_searched(part) for part in file.relative_to(path).parts[:-1])
+            if file.name.endswith(SUITE_ENDING) and not is_hidden and file not in suites:
                 with contextlib.suppress(SuiteError):
-                    found[file] = load_suite(file, metrics=None)
-    return list(found.values())
+                    suites[file] = load_suite(file, metrics=None)
+    return list(suites.values())

@@ -131,8 +131,8 @@ class Terminal(Observer):
             title = f"FAILURES ({self._excused})"
             _write_excused(terminalreporter, title, self._run.results.counted, reports)
         result = yield
-        run, results, known = self._run, self._run.results, self._run.known
-        spent = known.spent
+        run, results, facts = self._run, self._run.results, self._run.all_facts
+        spent = facts.spent
         # The fixture also queries models: show the summary if that has cost something.
         paid = spent and (run.selected_count or any(each.usd for each in spent.values()))
         judged = bool(results.verdict.problems)
@@ -142,7 +142,7 @@ class Terminal(Observer):
         elif judged and not self._config.option.no_summary:
             # With -qq, pytest reports only what failed.
             _write_verdicts(terminalreporter, results, document)
-        shard = known.shard
+        shard = facts.shard
         if shard is not None:
             what = f"{len(results.cases)} of {plural(shard.cases, 'case')}, not judged"
             text = f"shard {shard.number}/{shard.of}: {what}: `tooleval merge` joins the shards"
@@ -168,29 +168,33 @@ class Terminal(Observer):
         """Move our categories to those that other plugins know, because they count them now."""
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
         words = (self._excused, TOLERATED, FAILED_GATE, NOT_JUDGED, VARIED)
-        own = [f"{outcome} ({word})" for outcome in ("failed", "error") for word in words]
-        own += [f"{gates} inconclusive" for gates in ("gate", "gates")]
-        moved = {**dict.fromkeys(own, "skipped"), "gate failed": "failed", "gates failed": "failed"}
-        for category, known in moved.items() if reporter is not None else ():
-            reporter.stats.setdefault(known, []).extend(reporter.stats.pop(category, []))
+        categories = [f"{outcome} ({word})" for outcome in ("failed", "error") for word in words]
+        categories += [f"{gates} inconclusive" for gates in ("gate", "gates")]
+        moved = {
+            **dict.fromkeys(categories, "skipped"),
+            "gate failed": "failed",
+            "gates failed": "failed",
+        }
+        for category, standard in moved.items() if reporter is not None else ():
+            reporter.stats.setdefault(standard, []).extend(reporter.stats.pop(category, []))
 
     def _count_excused(self, reporter: Any, document: RowsDocument) -> dict[str, pytest.TestReport]:
         """In pytest's last line, count cases by what the gates made of them, and before the gates.
 
         Returns their reports by node id.
         """
-        found = {}
+        counted = {}
         words = {row.nodeid: excuse(row, document) for row in document.cases}
         for outcome in ("failed", "error"):
             reports = reporter.stats.pop(f"{outcome} ({self._excused})", [])
             for report in reports:
                 word = words.get(report.nodeid) or self._excused
                 reporter.stats.setdefault(f"{outcome} ({word})", []).append(report)
-                found[report.nodeid] = report
+                counted[report.nodeid] = report
         for category in _GATES.values():
             if category in reporter.stats:
                 reporter.stats[category] = reporter.stats.pop(category)
-        return found
+        return counted
 
     @property
     def _silent(self) -> bool:
@@ -199,13 +203,13 @@ class Terminal(Observer):
 
     def _write_summary(self, reporter: pytest.TerminalReporter, document: RowsDocument) -> None:
         """Write the table of models and suites, each model's verdict, and what readers must not miss."""
-        known, settings = self._run.known, self._run.settings
+        facts, settings = self._run.all_facts, self._run.settings
         whole = reporter.config.option.verbose > 0
         reporter.write_sep("=", "tool calling")
         _write(reporter, score_lines(document, whole=whole))
         # If they fail the run, the verdict has them.
-        outdated = () if settings.judging.needs_new_answers and self._run.is_complete else known.outdated
-        for problem in (*known.problems, *outdated, *known.unclaimed):
+        outdated = () if settings.judging.needs_new_answers and self._run.is_complete else facts.outdated
+        for problem in (*facts.problems, *outdated, *facts.unclaimed):
             reporter.write_line(printable(problem), yellow=True)
         if unnamed := _unnamed(reporter, document):
             cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
@@ -220,8 +224,8 @@ class Terminal(Observer):
             reporter.write_line(
                 "gates and baseline were not judged: the run was cut short", red=True, bold=True
             )
-        if known.recorded and settings.asking.cassette is not None:
-            replies = "1 reply" if known.recorded == 1 else f"{known.recorded} replies"
+        if facts.recorded and settings.asking.cassette is not None:
+            replies = "1 reply" if facts.recorded == 1 else f"{facts.recorded} replies"
             reporter.write_line(
                 f"{replies} recorded in {_near(reporter.config, settings.asking.cassette)}"
             )

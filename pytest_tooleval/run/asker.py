@@ -135,8 +135,8 @@ class Asker:
 
     def _ask(self, trials: Sequence[TrialRequest]) -> Pending:
         """Replay a case's trials if all are recorded, else send them."""
-        found = recorded(trials)
-        return Pending(coming=self.runner.submit(*trials)) if found is None else Pending(found)
+        answers = recorded(trials)
+        return Pending(coming=self.runner.submit(*trials)) if answers is None else Pending(answers)
 
     def _trial(self, job: Job, number: int, *, fresh: bool, first: bool) -> TrialRequest:
         self._asked += not first
@@ -197,8 +197,8 @@ class Asker:
     @property
     def problems(self) -> tuple[str, ...]:
         """Lines about agents that block the event loop, and about cassettes that cannot be used."""
-        own = self._runner.problems if self._runner is not None else self._problems_before
-        return (*own, *self.cassettes.problems)
+        of_models = self._runner.problems if self._runner is not None else self._problems_before
+        return (*of_models, *self.cassettes.problems)
 
     def close(self) -> None:
         """Cancel all pending requests."""

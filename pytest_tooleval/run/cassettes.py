@@ -69,15 +69,15 @@ class Cassettes:
 
     def unusable(self, suites: Iterable[Path]) -> str:
         """Return a line for each cassette of these suites that cannot be used."""
-        found = []
+        messages = []
         for path in dict.fromkeys(suites):
             cassette = self.of(path)
             try:
                 if cassette is not None:
                     cassette.require_reading()
             except ModelError as error:
-                found.append(error.message)
-        return "\n".join(found)
+                messages.append(error.message)
+        return "\n".join(messages)
 
     @property
     def problems(self) -> list[str]:

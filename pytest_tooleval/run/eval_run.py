@@ -67,7 +67,7 @@ class EvalRun:
         # True once all tests have run. Until then, no end of the run is a verdict.
         self.is_complete = False
         # What this process has found while it collected.
-        self.found = PartOfRun()
+        self.facts = PartOfRun()
         self._workers: list[PartOfRun] = []
         self._asker: Asker | None = None
         self._begin = time.monotonic()
@@ -90,7 +90,7 @@ class EvalRun:
 
     def note(self, **facts: object) -> None:
         """Note what this process has found out about the run: fields of `PartOfRun`."""
-        self.found = structs.replace(self.found, **facts)
+        self.facts = structs.replace(self.facts, **facts)
 
     def foresee(self, cases: Iterable[SelectedCase]) -> None:
         """Report what the gates can decide with these cases."""
@@ -117,8 +117,8 @@ class EvalRun:
 
     def judge(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
-        known = self.known
-        return self.results.judge(self.about(), known.misnamed, known.outdated)
+        facts = self.all_facts
+        return self.results.judge(self.about(), facts.misnamed, facts.outdated)
 
     @property
     def is_unjudged(self) -> bool:
@@ -133,18 +133,18 @@ class EvalRun:
     @property
     def selected_count(self) -> int:
         """The number of selected cases, with the Python tests that ask."""
-        known = self.known
-        return known.selected + known.may_ask - known.unasked
+        facts = self.all_facts
+        return facts.selected + facts.may_ask - facts.unasked
 
     @property
     def part(self) -> PartOfRun:
         """What this process knows of the run; in the xdist controller, what its workers spent."""
         if self._asker is None:
             spent = self._shared.by_model if self.process.ledger else {}
-            return structs.replace(self.found, spent=spent)
+            return structs.replace(self.facts, spent=spent)
         asker, cassettes = self._asker, self._asker.cassettes
         return structs.replace(
-            self.found,
+            self.facts,
             problems=asker.problems,
             outdated=tuple(cassettes.outdated),
             recorded=cassettes.recorded,
@@ -152,7 +152,7 @@ class EvalRun:
         )
 
     @property
-    def known(self) -> PartOfRun:
+    def all_facts(self) -> PartOfRun:
         """What all processes know together."""
         return joined((self.part, *self._workers))
 
@@ -163,9 +163,9 @@ class EvalRun:
 
     def about(self) -> Run:
         """The run itself, for its document and the history."""
-        known, asking = self.known, self.settings.asking
+        facts, asking = self.all_facts, self.settings.asking
         models = [AskedModel(spec.label, spec.identity) for spec in asking.models]
-        models += [AskedModel(*each, by_test=True) for each in known.agents.items()]
+        models += [AskedModel(*each, by_test=True) for each in facts.agents.items()]
         return Run(
             id=self.id,
             started=self.process.started.isoformat(timespec="seconds"),
@@ -180,7 +180,7 @@ class EvalRun:
             unreadable=tuple(self.unreadable),
             tests_failed=self.tests_failed,
             max_cost_usd=asking.max_cost,
-            spent=dict(known.spent),
+            spent=dict(facts.spent),
             # Where the answers came from that this run did not request.
             cached_answers_from="replayed"
             if asking.cassette
@@ -192,12 +192,12 @@ class EvalRun:
             git=self._git,
             ci=ci_run(),
             selected=self.selected_count,
-            case_counts=dict(known.case_counts),
+            case_counts=dict(facts.case_counts),
             uncompared=self.results.verdict.uncompared,
-            unapplied=known.unapplied,
+            unapplied=facts.unapplied,
             partial=ran_partly(kept.row for kept in self.results.cases.values())
-            or known.shard is not None,
-            shard=known.shard and structs.replace(known.shard, unasked=known.unasked),
+            or facts.shard is not None,
+            shard=facts.shard and structs.replace(facts.shard, unasked=facts.unasked),
         )
 
     @cached_property

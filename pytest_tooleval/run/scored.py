@@ -34,11 +34,11 @@ def evaluate(
         require_evidence(case, scorers)
         try:
             for number, answer in enumerate(answers):
-                own = given[number] if given else None
+                of_body = given[number] if given else None
                 scored.append(
                     Scored(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
                     if isinstance(answer, ModelError)
-                    else score_trial(case, answer, scorers=scorers, trial=number, given=own)
+                    else score_trial(case, answer, scorers=scorers, trial=number, given=of_body)
                 )
         except ScoringError:
             # A forbidden call in another trial fails the case, whatever this one cannot say.

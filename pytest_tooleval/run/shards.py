@@ -128,7 +128,7 @@ def _foreign(shards: Sequence[ShardRun]) -> Iterator[str]:
             difference = _difference(value_of(shard), value_of(usual))
             differences.setdefault(shard.path, f"{shard}: {what}: {difference} in {usual.path}")
     suites = {shard.path: {row.file: row.suite_digest for row in shard.rows} for shard in shards}
-    for file in dict.fromkeys(file for found in suites.values() for file in found):
+    for file in dict.fromkeys(file for of_shard in suites.values() for file in of_shard):
         those = [shard for shard in shards if file in suites[shard.path]]
         for shard, usual in _unlike(those, [suites[shard.path][file] for shard in those]):
             differences.setdefault(

@@ -61,7 +61,7 @@ class GivenTranscripts:
 
         Called once all suites are known. Where that is unclear, the transcript is an error.
         """
-        return [found for run in runs if (found := self._decided(file, run)) is not None]
+        return [conversation for run in runs if (conversation := self._decided(file, run)) is not None]
 
     def _decided(self, file: str, run: Conversation) -> Conversation | None:
         claims = self._claims.get(id(run), [])
@@ -76,8 +76,8 @@ class GivenTranscripts:
 
     def misnamed(self) -> list[str]:
         """A line for each transcript that names an unknown case: a gate may lack its result."""
-        known = self._found | self._unclear.keys()
-        left = (each for each in self._given if each.case and id(each) not in known)
+        placed = self._found | self._unclear.keys()
+        left = (each for each in self._given if each.case and id(each) not in placed)
         return [printable(f"{each.place}: {_named(each)}") for each in left]
 
     def unread(self) -> list[str]:
@@ -102,10 +102,10 @@ class GivenTranscripts:
         return [total, *lines[:_SHOWN], *more]
 
 
-def _named(given: Conversation) -> str:
-    if given.case:
-        return f"these suites have no case {shown(given.case)}"
-    prompt = next((text_of(each) for each in given.messages if each.get("role") == "user"), "")
+def _named(conversation: Conversation) -> str:
+    if conversation.case:
+        return f"these suites have no case {shown(conversation.case)}"
+    prompt = next((text_of(each) for each in conversation.messages if each.get("role") == "user"), "")
     return f'no case has its id or begins with "{shown(redacted(prompt))}"'
 
 
@@ -235,23 +235,23 @@ def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
         if why and not _is_lost(case, transcript):
             return ModelError(f"{run.place}: the transcript ends {why}", kind="bad_response")
     # Put the figures of the whole transcript into the last reply; only sums count.
-    known = {name: value for name, value in structs.asdict(run.usage).items() if value}
-    none = {name: 0 if isinstance(value, (int, float)) else value for name, value in known.items()}
+    usage = {name: value for name, value in structs.asdict(run.usage).items() if value}
+    none = {name: 0 if isinstance(value, (int, float)) else value for name, value in usage.items()}
     *before, last = transcript.replies
     earlier = (structs.replace(each, **none) for each in before)
-    return Transcript(transcript.prompt, (*earlier, structs.replace(last, **known)))
+    return Transcript(transcript.prompt, (*earlier, structs.replace(last, **usage)))
 
 
 def _with_pictures(case: ResolvedCase, messages: Sequence[Message]) -> Sequence[Message]:
     """The messages, with the case's own prompt where they have words in place of its pictures."""
     spoken = [index for index, each in enumerate(messages) if each.get("role") not in SYSTEM_ROLES]
     prompt = [each for each in case.messages if each.get("role") not in SYSTEM_ROLES]
-    own = dict(zip(spoken, prompt, strict=False))
+    by_index = dict(zip(spoken, prompt, strict=False))
     if not any(isinstance(each.get("content"), list) for each in prompt) or any(
-        gist_of(messages[index]) != gist_of(plain(each)) for index, each in own.items()
+        gist_of(messages[index]) != gist_of(plain(each)) for index, each in by_index.items()
     ):
         return messages
-    return [own.get(index, each) for index, each in enumerate(messages)]
+    return [by_index.get(index, each) for index, each in enumerate(messages)]
 
 
 def _placed(transcript: Transcript, place: str) -> Transcript:

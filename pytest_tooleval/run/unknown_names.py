@@ -13,17 +13,21 @@ from ..verdicts.rules import PASS_RATE
 from .place import CaseAndBlank
 
 
-def unknown_metric(settings: Settings, known: Collection[str]) -> str:
+def unknown_metric(settings: Settings, metrics: Collection[str]) -> str:
     """The problem with a metric that an option names; empty if there is none."""
     derived = [PASS_RATE, "pass@K", "pass^K"]
     asked = [
-        (f"threshold={name}={'null' if value is None else given_text(value)}", name, [*known, *LIMITS])
+        (f"threshold={name}={'null' if value is None else given_text(value)}", name, [*metrics, *LIMITS])
         for name, value in (settings.asking.overrides.thresholds or {}).items()
     ]
     for rule in settings.judging.gates.fail_under:
         if not rule.is_derived:
             asked.append(
-                (f"fail-under={rule.metric}={given_text(rule.needed)}", rule.metric, [*known, *derived])
+                (
+                    f"fail-under={rule.metric}={given_text(rule.needed)}",
+                    rule.metric,
+                    [*metrics, *derived],
+                )
             )
     for option, metric, names in asked:
         if metric not in names:
@@ -35,14 +39,14 @@ def unknown_metric(settings: Settings, known: Collection[str]) -> str:
 def unknown_scope(settings: Settings, places: Iterable[CaseAndBlank]) -> str:
     """The problem with a gate's scope; empty if there is none."""
     rules = [(rule, rule.name) for rule in settings.judging.gates.rules if rule.name is not None]
-    rows = [place.blank for place in places] if rules else []
+    rows = [placed.blank for placed in places] if rules else []
     for rule, name in rules:
-        known = {key for row in rows for key, _ in rule.scope.keys(row) if key}
-        if name not in known:
+        names = {key for row in rows for key, _ in rule.scope.keys(row) if key}
+        if name not in names:
             scope = rule.scope.name
-            there = f"there is {listing(sorted(known))}" if known else f"no case has any {scope}"
+            there = f"there is {listing(sorted(names))}" if names else f"no case has any {scope}"
             gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={scope}={name}"
             return (
-                f'{gate}: no collected case has the {scope} "{name}"{near(name, known) or f"; {there}"}'
+                f'{gate}: no collected case has the {scope} "{name}"{near(name, names) or f"; {there}"}'
             )
     return ""

@@ -69,9 +69,9 @@ def _is_mended(case: ResolvedCase, call: ToolCall, turns: Turns) -> bool:
     later = (
         reply
         for turn in turns
-        for place, made in enumerate(turn)
-        if any(each is call for each in made.calls)
-        for reply in turn[place + 1 :]
+        for index, made_by in enumerate(turn)
+        if any(each is call for each in made_by.calls)
+        for reply in turn[index + 1 :]
         if not reply.inner
     )
     return tool is not None and any(

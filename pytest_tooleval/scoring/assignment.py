@@ -68,13 +68,13 @@ def pair(rows: Sequence[Row], *, in_order: bool, match: Match = "exact") -> Assi
     best, best_key = None, None
     for limit in range(free, most + 1):
         pairs = _aligned(weights, optional, limit) if in_order else _assigned(weights, optional, limit)
-        found = _made(rows, pairs)
+        assignment = _made(rows, pairs)
         taken = sum(not optional[i] for i in pairs)
         counting = counted_calls(match, required + len(pairs) - taken, actual)
-        score = found.exact / counting if counting else Fraction(1)
-        key = (score, taken, len(pairs), found.arguments)
+        score = assignment.exact / counting if counting else Fraction(1)
+        key = (score, taken, len(pairs), assignment.arguments)
         if best_key is None or key > best_key:
-            best, best_key = found, key
+            best, best_key = assignment, key
         elif not in_order and score < best_key[0]:
             break  # the total grows less with each optional call
     assert best is not None
@@ -158,11 +158,11 @@ def _assigned(weights: list[list[int]], optional: Sequence[bool], limit: int) ->
             for line, is_optional in zip(weights, optional, strict=True)
         ]
     if len(weights) <= len(weights[0]):
-        found = _hungarian(weights)
+        columns = _hungarian(weights)
     else:
         turned = [list(column) for column in zip(*weights, strict=True)]
-        found = {i: j for j, i in _hungarian(turned).items()}
-    return {i: found[i] for i in sorted(found) if found[i] < width and weights[i][found[i]]}
+        columns = {i: j for j, i in _hungarian(turned).items()}
+    return {i: columns[i] for i in sorted(columns) if columns[i] < width and weights[i][columns[i]]}
 
 
 def _hungarian(weights: list[list[int]]) -> dict[int, int]:

@@ -19,12 +19,12 @@ from .turns import Span
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     """Judge the calls by the alternative under which they score best; the first one of several."""
-    found = [(_assess(each, transcript), _replies(each, transcript)) for each in case.variations]
-    values = [mean_with(made.drafts["overall"].value or 0.0, replies) for made, replies in found]
+    assessed = [(_assess(each, transcript), _replies(each, transcript)) for each in case.variations]
+    values = [mean_with(each.drafts["overall"].value or 0.0, replies) for each, replies in assessed]
     number = values.index(max(values))
-    best, replies = found[number]
-    if len(found) > 1:
-        which = f"by alternative {number + 1} of {len(found)}: "
+    best, replies = assessed[number]
+    if len(assessed) > 1:
+        which = f"by alternative {number + 1} of {len(assessed)}: "
         draft = best.drafts["overall"]
         best.drafts["overall"] = draft.reworded(lambda text, lines: (which + text, lines))
     texts = text_checks(case, transcript)
@@ -49,20 +49,20 @@ def _with_checks(of_calls: Draft, replies: Sequence[SpanCheck], texts: Sequence[
     return of_calls._replace(value=value).reworded(lambda _, lines: (text, [*lines, *own]))
 
 
-def _with_replies(found: Assessment, replies: Sequence[SpanCheck]) -> Assessment:
+def _with_replies(assessment: Assessment, replies: Sequence[SpanCheck]) -> Assessment:
     def failure(failing: Collection[str]) -> FailureCategory | None:
-        own = (part.failure for part in replies if part.value < 1.0)
-        return found.failure(failing) or next(own, None)
+        failures = (part.failure for part in replies if part.value < 1.0)
+        return assessment.failure(failing) or next(failures, None)
 
-    return found._replace(failure=failure) if replies else found
+    return assessment._replace(failure=failure) if replies else assessment
 
 
 def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     test, calls = case.expected, transcript.calls
-    made: OneCall | PairedCalls
+    compared: OneCall | PairedCalls
     if test.expected_tools:
-        made = OneCall(case, calls)
+        compared = OneCall(case, calls)
     else:
-        made = PairedCalls(case, test.calls or (), calls, in_order=test.call_order == "strict")
-    drafts = {**made.drafts(), "no_extra_calls": no_extra_calls(case, made.extra)}
-    return Assessment(drafts, (), made.failure, parts_to_explain, made.pairs, made.malformed)
+        compared = PairedCalls(case, test.calls or (), calls, in_order=test.call_order == "strict")
+    drafts = {**compared.drafts(), "no_extra_calls": no_extra_calls(case, compared.extra)}
+    return Assessment(drafts, (), compared.failure, parts_to_explain, compared.pairs, compared.malformed)

@@ -212,7 +212,7 @@ class _Chain:
         """Return a line per call, by default for all; equal calls in a row share one."""
         indexes = range(len(self.calls)) if indexes is None else indexes
         lines: list[CheckLine] = []
-        rows = ((*self._row(index), index - place) for place, index in enumerate(indexes))
+        rows = ((*self._row(index), index - earlier) for earlier, index in enumerate(indexes))
         end = 0
         for (shown, why, value, before), same in groupby(rows):
             first = before + end + 1
@@ -229,12 +229,12 @@ class _Chain:
         shown = f"{shown_tool(call)} {json_text(arguments, 60)}"
         flaws = [
             text
-            for text, found in (
+            for text, indexes in (
                 (_REPEATED, self._redundant),
                 (_DETOUR, self._detours),
                 (MORE_OFTEN, self._surplus),
             )
-            if index in found
+            if index in indexes
         ]
         if flaws:
             return shown, ", and ".join(flaws), 0.0
@@ -245,31 +245,31 @@ def _walk(
     case: ResolvedCase, replies: Sequence[Reply]
 ) -> tuple[tuple[ToolCall, ...], Sequence[str | None], BestCall | None, int]:
     """Return the calls, their answers (None if unknown), the completing call and the reply count."""
-    made: tuple[ToolCall, ...] = ()
+    chain: tuple[ToolCall, ...] = ()
     contents: list[str | None] = []
     ended = calls_made(replies)
     for number, reply in enumerate(replies, 1):
         calls = reply.calls
-        made += calls
+        chain += calls
         contents += [each.answer for each in ended[number - 1]]
         final = choose(case, calls)
         if final is not None or not calls:
-            return made, contents, final, number
-    return made, contents, None, len(replies)
+            return chain, contents, final, number
+    return chain, contents, None, len(replies)
 
 
 def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCall]:
     """Return the calls after the first reply, except retries of failed calls and their prerequisites."""
     failed: list[ToolCall] = []
     surplus: list[ToolCall] = []
-    for number, made in enumerate(calls_made(replies)):
-        for call, *_ in made if number else ():
+    for number, of_reply in enumerate(calls_made(replies)):
+        for call, *_ in of_reply if number else ():
             first = next((each for each in failed if same_call(case, each, call)), None)
             if first is not None:
                 failed.remove(first)
             elif not (failed and accepts(case.valid_prerequisites, call.name, case)):
                 surplus.append(call)
-        failed += [each.call for each in made if each.failed]
+        failed += [each.call for each in of_reply if each.failed]
     return surplus
 
 

@@ -47,17 +47,17 @@ _UNWANTED = "{0.name}: {0.actual}: {0.reason}"
 
 
 def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
-    made = _Checks(CaseTurns(case, transcript))
+    checks = _Checks(CaseTurns(case, transcript))
     # No pairs: most calls only gather information, which is no mistake.
     return Assessment(
-        made.drafts(),
-        made.conversation.own_calls,
-        made.failure,
+        checks.drafts(),
+        checks.conversation.own_calls,
+        checks.failure,
         _parts,
-        malformed=made.malformed,
+        malformed=checks.malformed,
         turns=transcript.turns,
-        not_played=made.worlds.not_played,
-        differing=made.worlds.differing,
+        not_played=checks.worlds.not_played,
+        differing=checks.worlds.differing,
     )
 
 
@@ -147,12 +147,12 @@ def _end(span: Span, most: int) -> Iterator[SpanCheck]:
 def _calls(case: ResolvedCase, span: Span) -> Iterator[SpanCheck]:
     if span.expected.calls is not None and not plays(case, span.expected):
         match = match_of(case, span.expected)
-        found = [
+        alternatives = [
             (_of_list(case, span, each.calls or ()), *reply_checks("conduct", case, span, each, match))
             for each in span.expected.alternatives
         ]
         # The first one of several that score the same.
-        yield from max(found, key=lambda parts: [part.value for part in parts])
+        yield from max(alternatives, key=lambda parts: [part.value for part in parts])
 
 
 def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -> SpanCheck:
@@ -161,12 +161,14 @@ def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -
     if (not expected and match == "contains") or (expected and match == "within" and not calls):
         return part_of("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
     in_order = span.expected.call_order == "strict"
-    made = PairedCalls(case, expected, calls, in_order=in_order, match=match, ended=span.ends)
-    drafts, failure = made.drafts(), made.failure() or "missing_call"
+    paired = PairedCalls(case, expected, calls, in_order=in_order, match=match, ended=span.ends)
+    drafts, failure = paired.drafts(), paired.failure() or "missing_call"
     if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and match != "exact":
         failure = "missing_call" if match == "contains" else "surplus_call"
     lines = partial(_call_lines, match, drafts)
-    return SpanCheck("calls", drafts["overall"].value or 0.0, failure, lines, span.place, made.malformed)
+    return SpanCheck(
+        "calls", drafts["overall"].value or 0.0, failure, lines, span.place, paired.malformed
+    )
 
 
 def _extra(case: ResolvedCase, span: Span) -> Iterator[SpanCheck]:
@@ -176,8 +178,8 @@ def _extra(case: ResolvedCase, span: Span) -> Iterator[SpanCheck]:
     if span.expected.calls is None or is_free or MODES[case.param_scoring].only_overall:
         return
     lists = (each.calls or () for each in span.expected.alternatives)
-    made = [(each, PairedCalls(case, each, span.calls, in_order=in_order).extra) for each in lists]
-    expected, extra = min(made, key=lambda each: len(each[1]))
+    surpluses = [(each, PairedCalls(case, each, span.calls, in_order=in_order).extra) for each in lists]
+    expected, extra = min(surpluses, key=lambda each: len(each[1]))
     lines = partial(surplus_lines, case, expected, extra, in_order=in_order)
     yield SpanCheck("no_extra_calls", float(not extra), "surplus_call", lines, span.place)
 
@@ -189,8 +191,8 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
         yield part_of("conduct", "forbidden_call", span.place, row, _UNWANTED)
     most = span.expected.max_calls if isinstance(span.expected, Turn) else None
     if most is not None:
-        made = len(span.calls)
-        row = Check("calls made", f"at most {most}", str(made), float(made <= most), "max_calls")
+        count = len(span.calls)
+        row = Check("calls made", f"at most {most}", str(count), float(count <= most), "max_calls")
         yield part_of("conduct", "surplus_call", span.place, row)
 
 

@@ -68,8 +68,8 @@ def forbidden_call(
             try:
                 readings = _readings(case, call)
                 params = None if isinstance(forbidden, str) else forbidden.params
-                own = _own_names(case, call, params)
-                if _has_params(params, readings, case.param_scoring, own):
+                own_names = _own_names(case, call, params)
+                if _has_params(params, readings, case.param_scoring, own_names):
                     shown = _shown(call, forbidden, readings, case.param_scoring)
                     return f"{_who(call, calls)}called {shown}, which is forbidden"
             except CannotCompare as error:
@@ -120,8 +120,8 @@ def _is_tool(case: ResolvedCase, tools: Sequence[str], called: str) -> bool:
 
 def _known(case: ResolvedCase, called: str) -> str:
     """Return the name of the tool that a called name means; only `bfcl` leaves decorations."""
-    known = known_tools(case) if MODES[case.param_scoring].exact_names else None
-    return called if known is None else known._replace(exact=False).known(called)
+    tools = known_tools(case) if MODES[case.param_scoring].exact_names else None
+    return called if tools is None else tools._replace(exact=False).known(called)
 
 
 def _readings(case: ResolvedCase, call: ToolCall) -> Readings:
@@ -171,18 +171,18 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def _has_params(
-    params: Mapping[str, Any] | None, found: Readings, mode: ParamScoring, own_names: Sequence[str]
+    params: Mapping[str, Any] | None, readings: Readings, mode: ParamScoring, own_names: Sequence[str]
 ) -> bool:
     """True if the arguments have these values, as unreadable ones may.
 
     Any of `own_names` in the arguments may be a value for "*".
     """
-    if params is None or found is None:
+    if params is None or readings is None:
         return True
-    readings = with_keys_of(params, found, MODES[mode])
+    fitting = with_keys_of(params, readings, MODES[mode])
     return all(
-        any(_matches(name, wanted, value, mode) for value in _values(name, readings, own_names))
-        if name in readings or name == ANY_PARAMETER
+        any(_matches(name, wanted, value, mode) for value in _values(name, fitting, own_names))
+        if name in fitting or name == ANY_PARAMETER
         else is_optional(wanted)
         for name, wanted in params.items()
     )
@@ -241,7 +241,7 @@ def _as_parsed(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Mappi
     """
     for _ in range(_MOST_PASSES):
         try:
-            found = [
+            parsed = [
                 (path, value)
                 for path, text, types in rejected_texts(schema, arguments)
                 if (value := _parsed(text)) is not None and not types.isdisjoint(types_of(value[0]))
@@ -249,10 +249,10 @@ def _as_parsed(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Mappi
         except CannotCompare:
             texts = ((name, _parsed(text)) for name, text in arguments.items() if isinstance(text, str))
             return {**arguments, **{name: value[0] for name, value in texts if value is not None}}
-        if not found:
+        if not parsed:
             break
         arguments = copy.deepcopy(dict(arguments))
-        for path, (value,) in found:
+        for path, (value,) in parsed:
             inside: Any = arguments
             for step in path[:-1]:
                 inside = inside[step]

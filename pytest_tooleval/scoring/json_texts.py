@@ -45,18 +45,18 @@ def json_flaw(expected: Any, text: str, rules: Mode) -> str:
     if actual is NOTHING:
         return NOT_JSON
     if not isinstance(expected, dict) or matcher_key(expected) or not isinstance(actual, dict):
-        found = mismatch(expected, actual, rules)
-        return found() if found else ""
-    given = with_keys_of(expected, actual, rules)
+        why = mismatch(expected, actual, rules)
+        return why() if why else ""
+    members = with_keys_of(expected, actual, rules)
     for name, value in expected.items():
-        if name not in given:
+        if name not in members:
             if not is_optional(value):
                 return f"{printable(name)} is missing"
             continue
         try:
-            found = mismatch(value, given[name], rules)
+            why = mismatch(value, members[name], rules)
         except CannotCompare as error:
             raise error.within(name) from None
-        if found is not None:
-            return f"{printable(name)}: {found()}"
+        if why is not None:
+            return f"{printable(name)}: {why()}"
     return ""

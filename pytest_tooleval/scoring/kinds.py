@@ -59,7 +59,7 @@ def _of_test(case: ResolvedCase, transcript: Transcript) -> Assessment:
     return Assessment({}, calls, lambda _: "failed_assertion", lambda _: (), turns=turns)
 
 
-def choices_of(case: ResolvedCase, found: Assessment) -> tuple[Choice, ...]:
+def choices_of(case: ResolvedCase, assessment: Assessment) -> tuple[Choice, ...]:
     """Return each expected call against the call made for it.
 
     Every expected call and every actual call is in exactly one choice, with these exceptions: if any
@@ -67,8 +67,8 @@ def choices_of(case: ResolvedCase, found: Assessment) -> tuple[Choice, ...]:
     left out. In a chain, only the completing call and surplus ones count, as others are not mistakes.
     Conversations have no choices. Without a usable answer, only missed calls count.
     """
-    if found.scored.no_answer is None:
-        return tuple(_named(case, found.pairs(), unfound(case, found.scored)))
+    if assessment.scored.no_answer is None:
+        return tuple(_named(case, assessment.pairs(), unfound(case, assessment.scored)))
     missed = KINDS[case.kind](case, Transcript()).pairs()
     return tuple(choice for choice in _named(case, missed) if choice.expected is not None)
 

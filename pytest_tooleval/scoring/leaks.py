@@ -76,8 +76,8 @@ def _normalized(text: str) -> str:
     return unicodedata.normalize("NFKC", whole)
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    of_hex, decimal, octal = found[1] or found[3] or found[4], found[2], found[5]
+def _unescaped(escape: re.Match[str]) -> str:
+    of_hex, decimal, octal = escape[1] or escape[3] or escape[4], escape[2], escape[5]
     code = int(of_hex, 16) if of_hex else int(decimal) if decimal else int(octal, 8) if octal else 0
     return chr(code) if code else ""
 

@@ -174,8 +174,8 @@ def check_arguments(
 ) -> list[CheckLine]:
     """Return a line per expected argument and, under `bfcl`, per unexpected argument."""
     rules = MODES[case.param_scoring]
-    given = None if call is None else structs.replace(call, arguments=_given(case, expected, call))
-    return argument_lines(expected, given, rules, place)
+    cleaned = None if call is None else structs.replace(call, arguments=_given(case, expected, call))
+    return argument_lines(expected, cleaned, rules, place)
 
 
 def argument_lines(

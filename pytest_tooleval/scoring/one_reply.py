@@ -67,29 +67,29 @@ def reply_checks(
         right = not judged or any(each >= whole.exact for each in met)
     else:
         right = all(len([i for i in judged if i in group]) < 2 for group in groups)
-    made = _shown([begun[i] for i in judged])
-    row = Check("replies", _WANTED[expected.parallel], made, float(right), "parallel")
+    replies = _shown([begun[i] for i in judged])
+    row = Check("replies", _WANTED[expected.parallel], replies, float(right), "parallel")
     yield part_of(metric, "wrong_replies", span.place, row)
 
 
 def _begun(case: ResolvedCase, span: Span) -> list[_Begun]:
     counts = {id(each.call) for each in span.ends}
-    found: list[_Begun] = []
+    begun: list[_Begun] = []
     tried: list[MadeCall] = []
     for reply, ended in zip(span.replies, span.ended, strict=True):
         for made in ended:
             if id(made.call) in counts:
                 earlier = (each for each in tried if same_call(case, each.call, made.call))
-                found.append(_Begun(made, next(earlier, made), reply.inner))
+                begun.append(_Begun(made, next(earlier, made), reply.inner))
             elif not reply.inner:
                 tried.append(made)
-    return found
+    return begun
 
 
 def _groups(begun: Sequence[_Begun]) -> list[list[int]]:
     """The places of each reply's calls, with those of earlier replies not answered when it began."""
-    last = {each.first.reply: place for place, each in enumerate(begun)}
-    return [[i for i in range(place + 1) if begun[i].is_with(begun[place])] for place in last.values()]
+    last = {each.first.reply: index for index, each in enumerate(begun)}
+    return [[i for i in range(index + 1) if begun[i].is_with(begun[index])] for index in last.values()]
 
 
 def _shown(calls: Sequence[_Begun]) -> str:

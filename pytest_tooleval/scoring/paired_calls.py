@@ -87,8 +87,8 @@ class PairedCalls:
     @property
     def fulfilled(self) -> list[int]:
         """The indexes of the expected calls that were made with all their arguments right."""
-        made = zip(self.pairing.pairs, self.pairing.shares, strict=True)
-        return [i for i, share in made if share.flaw is None]
+        shares = zip(self.pairing.pairs, self.pairing.shares, strict=True)
+        return [i for i, share in shares if share.flaw is None]
 
     def _share(self, index: int, number: int) -> CorrectShare | None:
         expected, call = self._expected[index], self._calls[number]
@@ -146,13 +146,13 @@ class PairedCalls:
         """Each expected call with its actual one; unpaired calls replace missing ones in order."""
         free = self._pairing_in_any_order()
         surplus = iter(self._surplus(free))
-        found: list[Pair] = []
+        pairs: list[Pair] = []
         for index in self._awaited(free):
             j = free.pairs.get(index)
             call = next(surplus, None) if j is None else self._calls[j]
-            found.append((self._expected[index].tools, call))
-        found += [((), call) for call in surplus]
-        return found or [((), None)]
+            pairs.append((self._expected[index].tools, call))
+        pairs += [((), call) for call in surplus]
+        return pairs or [((), None)]
 
     def _pairing_in_any_order(self) -> Assignment:
         """The best pairing in any order."""

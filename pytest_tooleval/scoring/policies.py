@@ -66,12 +66,12 @@ def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     """Score the policies of a case. The score is None if none applies."""
     calls = _JudgedCalls(case, transcript)
     judged = [(policy, calls.of(policy)) for policy in case.policies]
-    found = [
+    followed = [
         (policy, made, calls.conditions(policy, made))
         for policy, made in judged
         if _applies(case, policy, made)
     ]
-    applying = [each for each in found if any(one.broken is not None for one in each[2])]
+    applying = [each for each in followed if any(one.broken is not None for one in each[2])]
     if not applying:
         return Draft(None, "no policy applies")
     kept = sum(not any(one.broken for one in conditions) for _, _, conditions in applying)
@@ -113,24 +113,24 @@ class _JudgedCalls:
     def conditions(self, policy: Policy, judged: Sequence[MadeCall]) -> list[_Condition]:
         """The conditions of a policy, with what broke each."""
         texts = policy.texts
-        found = []
+        conditions = []
         for field, other in policy.others:
             breaks = self._early if field == "only_after" else self._late
             applies = field != "only_after" or self._has_answers
             broken = _all(breaks, judged, other) if applies else None
-            found.append(_Condition(texts[field], broken))
+            conditions.append(_Condition(texts[field], broken))
         if policy.word is not None:
-            found.append(_Condition(texts["only_after"], self._unasked(judged, policy.word)))
+            conditions.append(_Condition(texts["only_after"], self._unasked(judged, policy.word)))
         if policy.expected_params is not None:
             applies = self._has_contents or not any(operands(FROM, policy.expected_params))
             broken = _all(self._wrong, judged, policy.expected_params) if applies else None
-            found.append(_Condition(texts["expected_params"], broken))
+            conditions.append(_Condition(texts["expected_params"], broken))
         if policy.after_approval:
             broken = _all(_unapproved, judged, None) if self._has_rounds else None
-            found.append(_Condition(texts["after_approval"], broken))
+            conditions.append(_Condition(texts["after_approval"], broken))
         if policy.at_most is not None or policy.at_least is not None:
-            found += self._limits(policy, judged)
-        return found
+            conditions += self._limits(policy, judged)
+        return conditions
 
     def _limits(self, policy: Policy, judged: Sequence[MadeCall]) -> Iterator[_Condition]:
         """The conditions on how often calls were made, or on a sum over them."""
@@ -172,7 +172,7 @@ class _JudgedCalls:
         """The calls before which the user did not say the word; it must be said again for each call."""
         broken, since = list[Breach](), -math.inf
         for made in self._attempts(judged):
-            texts = (text for place, text in self._said if since < place <= made.reply)
+            texts = (text for said_at, text in self._said if since < said_at <= made.reply)
             if not any(says(word, [text]) for text in texts):
                 more = " since the call before it" if since > -math.inf else ""
                 broken.append(Breach(made.call, f"the user did not say so{more}"))
@@ -193,15 +193,17 @@ class _JudgedCalls:
     def _early(self, made: MadeCall, other: OtherCall) -> str:
         """Why a call was not made after the answer that it needs; empty if it was."""
         wanted = self._params(other, made)
-        found = [each for each in self._others(made) if self._is(each, other, wanted)]
-        before = [each for each in found if made.came_after(each)]
+        others = [each for each in self._others(made) if self._is(each, other, wanted)]
+        before = [each for each in others if made.came_after(each)]
         if any(self._is_answered(each, other, made) for each in before):
             return ""
         name = with_arguments(shown_names(other.tools), wanted)
-        if not found:
+        if not others:
             return f"no earlier call of {name}"
         if not before:
-            at = "was called in the same reply" if found[-1].reply == made.reply else "was still running"
+            at = (
+                "was called in the same reply" if others[-1].reply == made.reply else "was still running"
+            )
             return f"{name} {at}, so its answer was not known"
         last = before[-1]
         if last.status == (other.status or "ok") and other.has_result:
@@ -257,12 +259,12 @@ class _JudgedCalls:
             # With "any": true, a value of `$from` may be one of several.
             choices = self._choices(value, made)
             wanted = next(choices)
-            found = with_keys_of({name: wanted}, arguments, self._mode)
-            if name not in found:
+            fitting = with_keys_of({name: wanted}, arguments, self._mode)
+            if name not in fitting:
                 if not is_optional(wanted):
                     return f"{printable(name)} is missing"
                 continue
-            actual = found[name]
+            actual = fitting[name]
             if (why := self._mismatch(name, wanted, actual)) and all(
                 self._mismatch(name, each, actual) for each in choices
             ):
@@ -289,17 +291,17 @@ class _JudgedCalls:
         wanted = self._params(other, made)
         name = with_arguments(shown_names(other.tools), wanted)
         result = self._result_of(other, made)
-        found = [
+        others = [
             each
             for each in self._others(made)
             if made.came_after(each)
             and self._ended_so(each, other.status or "ok", result)
             and self._is(each, other, wanted)
         ]
-        if not found:
+        if not others:
             raise _NoValue(f"no earlier answer of {name}")
         # The last one of answers that came at the same time is the newest.
-        newest = sorted(found, key=lambda each: each.ended_at_reply)[::-1]
+        newest = sorted(others, key=lambda each: each.ended_at_reply)[::-1]
         contents = [read_json(each.answer or "") for each in (newest if other.any else newest[:1])]
         values = [value for each in contents if (value := pointed(each, other.at)) is not MISSING]
         if not values:
@@ -308,8 +310,8 @@ class _JudgedCalls:
 
     def _params(self, other: OtherCall, made: MadeCall) -> dict[str, Any]:
         """The params of another call, with the values of `$same` from the judged call."""
-        found: dict[str, Any] = replaced(other.params or {}, SAME, partial(_own_data, made))
-        return found
+        params: dict[str, Any] = replaced(other.params or {}, SAME, partial(_own_data, made))
+        return params
 
     def _others(self, made: MadeCall) -> list[MadeCall]:
         """The calls before this one: in earlier replies, and before it in the same list."""
@@ -329,13 +331,13 @@ class _JudgedCalls:
 
     def _attempts(self, judged: Sequence[MadeCall]) -> list[MadeCall]:
         """The calls, except retries: repeats of a call whose newest answer was an error."""
-        found: list[MadeCall] = []
-        for place, made in enumerate(judged):
-            earlier = reversed(judged[:place])
+        attempts: list[MadeCall] = []
+        for index, made in enumerate(judged):
+            earlier = reversed(judged[:index])
             newest = next((e for e in earlier if same_call(self._case, e.call, made.call)), None)
             if newest is None or not (newest.failed and made.came_after(newest)):
-                found.append(made)
-        return found
+                attempts.append(made)
+        return attempts
 
 
 def _result(call: EndedCall) -> Sequence[Any]:
@@ -393,28 +395,28 @@ def _all(
     breaks: Callable[[MadeCall, Any], str], judged: Iterable[MadeCall], operand: Any
 ) -> list[Breach]:
     """What breaks a condition, for each call that does."""
-    found = []
+    breaches = []
     for made in judged:
         try:
             reason = breaks(made, operand)
         except _NoValue as error:
             reason = str(error)
         if reason:
-            found.append(Breach(made.call, reason))
-    return found
+            breaches.append(Breach(made.call, reason))
+    return breaches
 
 
 def _in_messages(messages: Sequence[Message]) -> list[Reply]:
     """The replies in a case's own messages, with their answers."""
-    found: list[tuple[Message, list[Message]]] = []
+    replies: list[tuple[Message, list[Message]]] = []
     for message in messages:
         if message.get("role") == "assistant":
-            found.append((message, []))
-        elif message.get("role") == "tool" and found:
-            found[-1][1].append(message)
+            replies.append((message, []))
+        elif message.get("role") == "tool" and replies:
+            replies[-1][1].append(message)
     return [
         Reply(message=message, calls=read_calls(message, "").calls, answers=tuple(answers))
-        for message, answers in found
+        for message, answers in replies
     ]
 
 

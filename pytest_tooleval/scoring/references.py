@@ -99,7 +99,7 @@ class Worlds:
     def _play_model(self) -> None:
         spans = self._conversation.turns
         # What a provider ran itself did not run here.
-        made = [
+        calls_by_turn = [
             [each for each in span.made if not each.call.hosted or find_tool(self._case, each.call.name)]
             for span in spans
         ]
@@ -107,7 +107,7 @@ class Worlds:
             PlayedCalls(
                 [each.call for each in calls], {tool.name for tool in turn.tools}, self._failed(calls)
             )
-            for calls, turn in zip(made, self._case.turns, strict=True)
+            for calls, turn in zip(calls_by_turn, self._case.turns, strict=True)
         ]
         try:
             played = _played(self._case, turns)
@@ -115,12 +115,12 @@ class Worlds:
             self.too_many = str(error)
             return
         for turn, index in sorted(played.left_out):
-            answered = call_and_answer_text(made[turn][index])
+            answered = call_and_answer_text(calls_by_turn[turn][index])
             line = f"{spans[turn].place}{answered}, so it was not played on the world"
             self.not_played.append(line)
         ran = [
             [each for index, each in enumerate(calls) if (turn, index) not in played.left_out]
-            for turn, calls in enumerate(made)
+            for turn, calls in enumerate(calls_by_turn)
         ]
         self._ran = [
             turn._replace(calls=[each.call for each in calls], failed=())
@@ -129,38 +129,38 @@ class Worlds:
         if self._case.altered is None:  # else a variant altered what the model was answered
             for span, calls, answers in zip(spans, ran, played.answers, strict=False):
                 self._compare_answers(span.place, calls, answers)
-        self._require_known(turns, made, played)
+        self._require_known(turns, calls_by_turn, played)
         self.played = self._as_answered(ran, played)
 
     def _compare_answers(self, place: str, calls: Sequence[MadeCall], answers: Sequence[str]) -> None:
         """Note answers that the world gives otherwise. Raises CannotCompare if it decides otherwise."""
         for call, answer in zip(calls, answers, strict=True):
-            found = disagreement(call, answer)
-            if found is None:
+            differs = disagreement(call, answer)
+            if differs is None:
                 continue
             other = shown(without_secrets(answer), LONGEST_ANSWER)
             line = f"{place}{call_and_answer_text(call)}, but the world answers {other}"
-            if found and self._case.answers != "recorded":
+            if differs and self._case.answers != "recorded":
                 hint = '; if the transcript is right, set "answers": "recorded" in the case'
                 raise CannotCompare(f"the transcript and the world disagree: {line}{hint}", "world")
             self.differing.append(line)
 
     def _require_known(
-        self, turns: Sequence[PlayedCalls], made: Sequence[Sequence[MadeCall]], played: Played
+        self, turns: Sequence[PlayedCalls], calls_by_turn: Sequence[Sequence[MadeCall]], played: Played
     ) -> None:
         """Raise CannotCompare if a judged state depends on whether a call ran, and nobody knows."""
         lost = [
             (turn, index)
-            for turn, calls in enumerate(made)
+            for turn, calls in enumerate(calls_by_turn)
             for index, each in enumerate(calls)
             if each.is_lost and not self._case.play_failed_calls
         ]
-        for places in [[place] for place in lost[:_MOST_LOST]] + ([lost] if len(lost) > 1 else []):
+        for places in [[each] for each in lost[:_MOST_LOST]] + ([lost] if len(lost) > 1 else []):
             without = _played(self._case, [_without(turn, n, places) for n, turn in enumerate(turns)])
             spans = self._conversation.spans
             if any(self._is_judged_otherwise(span, played, without) for span in spans):
                 turn, index = places[0]
-                line = f"{spans[turn].place}{call_and_answer_text(made[turn][index])}"
+                line = f"{spans[turn].place}{call_and_answer_text(calls_by_turn[turn][index])}"
                 raise CannotCompare(
                     f"{line}, so nobody knows whether it ran, and the state depends on it; if such "
                     'calls ran, set "play_failed_calls": true in the case',
@@ -212,20 +212,20 @@ class Worlds:
         turns, whole, played = self._conversation.turns, self._conversation.whole, self.played
         if played is None:
             return [None] * len(self._conversation.spans)
-        found: list[Reference | None] = []
-        while len(found) < len(turns):
-            begins, chosen = len(found), list[PlayedCalls]()
+        references: list[Reference | None] = []
+        while len(references) < len(turns):
+            begins, chosen = len(references), list[PlayedCalls]()
             together = list(takewhile(self._follows, turns[begins:]))
             for span in together:
                 chosen.append(self._chosen(span, played, begins, chosen))
             full = self._reference(begins, chosen) if any(map(self._plays, together)) else None
             for span, calls in zip(together, chosen, strict=True):
-                found.append(Reference(calls, full) if full and self._plays(span) else None)
-            found += [] if together else [None]
+                references.append(Reference(calls, full) if full and self._plays(span) else None)
+            references += [] if together else [None]
         if not self._plays(whole):
-            return [*found, None]
+            return [*references, None]
         of_whole = self._chosen(whole, played, 0, [])
-        return [*found, Reference(of_whole, reference(self._case, [of_whole]))]
+        return [*references, Reference(of_whole, reference(self._case, [of_whole]))]
 
     def _chosen(
         self, span: Span, played: Played, begins: int, before: Sequence[PlayedCalls]
@@ -283,17 +283,17 @@ def failing_calls(case: ResolvedCase) -> list[str]:
 
     The calls of each turn that is judged by state are played alone.
     """
-    found = []
+    failing = []
     for part in (alternative for each in case.parts for alternative in each.alternatives):
         if plays(case, part):
-            made = _expected(case, part)
-            (answers,) = reference(case, [made]).answers
-            for call, answer in zip(made.calls, answers, strict=True):
+            played = _expected(case, part)
+            (answers,) = reference(case, [played]).answers
+            for call, answer in zip(played.calls, answers, strict=True):
                 if reports_error(answer):
-                    found.append(
+                    failing.append(
                         f"{shown_tool(call)} answers {shown(without_secrets(answer), LONGEST_ANSWER)}"
                     )
-    return found
+    return failing
 
 
 def _expected(case: ResolvedCase, of: Expectations, left_out: Collection[int] = ()) -> PlayedCalls:
@@ -308,8 +308,8 @@ def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[
     expected = of.calls or ()
     if not any(call.optional for call in expected):
         return []
-    made = PairedCalls(case, expected, span.calls, in_order=False, match="contains").fulfilled
-    return [index for index, call in enumerate(expected) if call.optional and index not in made]
+    fulfilled = PairedCalls(case, expected, span.calls, in_order=False, match="contains").fulfilled
+    return [index for index, call in enumerate(expected) if call.optional and index not in fulfilled]
 
 
 def disagreement(made: MadeCall, answer: str) -> bool | None:
@@ -327,13 +327,13 @@ def disagreement(made: MadeCall, answer: str) -> bool | None:
     if reports_error(answer):
         error = json.loads(answer).get("error")
         return None if isinstance(error, str) and error and error in recorded else True
-    found = [read_json(each) for each in (recorded, answer)]
+    values = [read_json(each) for each in (recorded, answer)]
     # A world that returns nothing does not contradict.
-    if found[1] is not None and type_of(found[0]) != type_of(found[1]):
+    if values[1] is not None and type_of(values[0]) != type_of(values[1]):
         return True
     return any(
         isinstance(one, bool) or isinstance(other, bool) or not _DECIDING.isdisjoint(path)
-        for path, one, other in differences(*found)
+        for path, one, other in differences(*values)
         if not (one in (None, NOTHING) and other in (None, NOTHING))
     )
 
@@ -353,9 +353,9 @@ def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) ->
     same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
     yield part_of_rows("state", "wrong_state", span.place, rows, same)
     if compares_results(case, span.expected):
-        given = [answer for turn in played.answers[: span.end] for answer in turn]
+        answers = [answer for turn in played.answers[: span.end] for answer in turn]
         equal = operator.eq if case.exact_state else same_value
-        missing = _missing_results(span, to.calls.calls, reference.answers[turn], given, equal)
+        missing = _missing_results(span, to.calls.calls, reference.answers[turn], answers, equal)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
         yield part_of_rows("results", "missing_result", span.place, missing, all_given)
 
@@ -364,17 +364,17 @@ def _missing_results(
     span: Span,
     calls: Sequence[ToolCall],
     wanted: Sequence[str],
-    given: Sequence[str],
+    answers: Sequence[str],
     equal: Callable[[str, str], bool],
 ) -> list[Check]:
     if calls and not span.calls:
         return [Check("results", "at least one call", NO_TOOL, 0.0, "nothing was called")]
-    left = Counter(given)
+    left = Counter(answers)
     rows = []
     for call, answer in zip(calls, wanted, strict=True):
-        found = answer if left[answer] else next((each for each in left if equal(each, answer)), None)
-        if found is not None:
-            left -= Counter([found])
+        same = answer if left[answer] else next((each for each in left if equal(each, answer)), None)
+        if same is not None:
+            left -= Counter([same])
         else:
             what = f"result of {shown_tool(call)}"
             rows.append(Check(what, shorten(answer), _NOT_GIVEN, 0.0, "no call had this answer"))
@@ -396,18 +396,18 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
 
 def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
     """Say what exists at the missing path's longest prefix: `does not exist; Desk.orders has "A1"`."""
-    found, last = "the world", state
+    parent, last = "the world", state
     for end in range(1, len(path)):
         whole, value = look_up(state, tuple(path[:end]))
         if value is NOTHING:
             break
-        found, last = path_text(whole), as_json(value)
+        parent, last = path_text(whole), as_json(value)
     if isinstance(last, dict):
         names = (
             ", ".join(json_text(name, 40) for name in without_secrets(list(last)[:_SHOWN])) or "nothing"
         )
-        return shorten(f"does not exist; {found} has {names}", 200)
-    return f"does not exist; {found} is {shorten(_shown(last), 60)}"
+        return shorten(f"does not exist; {parent} has {names}", 200)
+    return f"does not exist; {parent} is {shorten(_shown(last), 60)}"
 
 
 def _shown(value: Any) -> str:

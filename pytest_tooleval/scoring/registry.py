@@ -87,29 +87,29 @@ def run_scorer(scorer: Scorer, case: ResolvedCase, transcript: Transcript) -> di
 
     Raises ScoringError if it raises, or returns anything but valid scores for its `metrics`.
     """
-    place = f"scorer {scorer_name(scorer)} ({', '.join(scorer.metrics)})"
+    subject = f"scorer {scorer_name(scorer)} ({', '.join(scorer.metrics)})"
     try:
         scores = scorer.score(case, transcript)
     except Exception as error:
-        raise ScoringError(f"{place} raised {error_text(error)}{raised_at(error)}") from error
+        raise ScoringError(f"{subject} raised {error_text(error)}{raised_at(error)}") from error
     if not isinstance(scores, Mapping):
         expected = f'a dict such as {{"{scorer.metrics[0]}": Score(1.0)}}'
-        raise ScoringError(f"{place} returned {scores!r:.200}, expected {expected}")
+        raise ScoringError(f"{subject} returned {scores!r:.200}, expected {expected}")
     for metric, score in scores.items():
         if metric not in scorer.metrics:
-            raise ScoringError(f"{place} returned {metric!r}, which is not in its metrics")
-        _require_score(score, f"{place} returned for {metric!r}")
+            raise ScoringError(f"{subject} returned {metric!r}, which is not in its metrics")
+        _require_score(score, f"{subject} returned for {metric!r}")
     return dict(scores)
 
 
-def _require_score(score: object, place: str) -> None:
+def _require_score(score: object, subject: str) -> None:
     if not isinstance(score, Score):
-        raise ScoringError(f"{place} {score!r:.200}, expected a Score such as Score(1.0)")
+        raise ScoringError(f"{subject} {score!r:.200}, expected a Score such as Score(1.0)")
     value: object = score.value
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if value is not None and not (number and math.isfinite(value) and 0 <= value <= 1):  # type: ignore[arg-type, operator]
-        raise ScoringError(f"{place} the value {value!r:.200}, expected a number from 0 to 1, or None")
+        raise ScoringError(f"{subject} the value {value!r:.200}, expected a number from 0 to 1, or None")
     try:
         msgspec.convert(msgspec.to_builtins(score), Score)
     except (msgspec.ValidationError, TypeError) as error:
-        raise ScoringError(f"{place} an invalid Score: {error}") from None
+        raise ScoringError(f"{subject} an invalid Score: {error}") from None

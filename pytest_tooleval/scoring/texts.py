@@ -25,17 +25,17 @@ _OTHERWISE = "{0.name}: {0.reason}"
 _SAID = "{0.name}: expected {0.expected}, but {0.actual} {0.reason}"
 
 
-def with_texts(found: Assessment, texts: Sequence[SpanCheck]) -> Assessment:
+def with_texts(assessment: Assessment, texts: Sequence[SpanCheck]) -> Assessment:
     """Add the checks of texts to the assessment of a single reply or a chain, but for `overall`."""
     if not texts:
-        return found
+        return assessment
 
     def failure(failing: Collection[str]) -> FailureCategory | None:
-        of_calls = None if failing == {"text"} else found.failure(failing)
+        of_calls = None if failing == {"text"} else assessment.failure(failing)
         return of_calls or next((part.failure for part in texts if part.value < 1.0), None)
 
     text = Draft(mean(texts), partial(explained, texts))
-    return found._replace(drafts={**found.drafts, "text": text}, failure=failure)
+    return assessment._replace(drafts={**assessment.drafts, "text": text}, failure=failure)
 
 
 def mean_with(value: float, texts: Sequence[SpanCheck]) -> float:
@@ -99,9 +99,9 @@ def _forbidden_text(
 
 
 def _by_judge(span: Span, rubric: str, transcript: Transcript, *, is_lost: bool) -> tuple[bool, str]:
-    for found in reversed(transcript.judged):
-        if (found.turn, found.rubric) == (span.turn, rubric):
-            return found.passed, found.reason
+    for verdict in reversed(transcript.judged):
+        if (verdict.turn, verdict.rubric) == (span.turn, rubric):
+            return verdict.passed, verdict.reason
     if is_lost:
         return False, "not judged, because the conversation has already failed"
     if not span.is_said:

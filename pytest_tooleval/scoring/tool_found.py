@@ -39,8 +39,8 @@ def _of_list(case: ResolvedCase, searches: Sequence[ToolSearch]) -> Draft:
     hidden = list(_hidden(case, searches))
     if not hidden:
         return Draft(None, "the model saw the names of the expected tools without a search")
-    found = [names for names in hidden if _is_found(case, names, searches)]
-    return Draft(len(found) / len(hidden), partial(_explain, case, hidden, searches))
+    right = [names for names in hidden if _is_found(case, names, searches)]
+    return Draft(len(right) / len(hidden), partial(_explain, case, hidden, searches))
 
 
 def unfound(case: ResolvedCase, transcript: Transcript) -> list[Sequence[str]]:
@@ -70,7 +70,7 @@ def _hidden(case: ResolvedCase, searches: Sequence[ToolSearch]) -> Iterator[Sequ
 
 
 def _is_found(case: ResolvedCase, names: Sequence[str], searches: Sequence[ToolSearch]) -> bool:
-    return any(accepts(names, found, case) for found in _found(case, searches))
+    return any(accepts(names, name, case) for name in _found(case, searches))
 
 
 def _found(case: ResolvedCase, searches: Sequence[ToolSearch]) -> list[str]:
@@ -82,11 +82,11 @@ def _found(case: ResolvedCase, searches: Sequence[ToolSearch]) -> list[str]:
 def _explain(
     case: ResolvedCase, hidden: Sequence[Sequence[str]], searches: Sequence[ToolSearch]
 ) -> Explained:
-    found = shorten(", ".join(map(printable, _found(case, searches)))) or "nothing"
+    actual = shorten(", ".join(map(printable, _found(case, searches)))) or "nothing"
     lines = []
     for names in hidden:
         value = float(_is_found(case, names, searches))
-        check = Check("found", shown_names(names), found, value, "found" if value else "not found")
+        check = Check("found", shown_names(names), actual, value, "found" if value else "not found")
         lines.append(CheckLine(check, EXPECTED_GOT))
     right = sum(line.check.value for line in lines)
-    return f"{right:.0f} of {plural(len(lines), 'expected tool')} found; found {found}", lines
+    return f"{right:.0f} of {plural(len(lines), 'expected tool')} found; found {actual}", lines

@@ -41,8 +41,8 @@ class Span(NamedTuple):
     @property
     def ends(self) -> list[MadeCall]:
         """The calls that count, with how they ended."""
-        made = (each for of_reply in self.ended for each in of_reply)
-        return [each for each in made if not any(each.call is call for call in self.uncounted)]
+        calls = (each for of_reply in self.ended for each in of_reply)
+        return [each for each in calls if not any(each.call is call for call in self.uncounted)]
 
     @property
     def turn(self) -> int:
@@ -108,8 +108,8 @@ class CaseTurns:
             place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
             replies = turns[number] if number < len(turns) else ()
             begins = sum(map(len, turns[:number]))
-            own = ended[begins : begins + len(replies)]
-            self.turns.append(Span(place, each.turn, replies, number + 1, caused, own))
+            calls = ended[begins : begins + len(replies)]
+            self.turns.append(Span(place, each.turn, replies, number + 1, caused, calls))
         self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused, ended)
         self.spans = [*self.turns, self.whole]
         self.forbidden = self._forbidden()
@@ -142,8 +142,8 @@ def _in_turns(
     """Yield each call with the case as in its turn; without `inner`, only the agent's own."""
     for turn, replies in zip(case.turns, transcript.turns, strict=False):
         of_turn = structs.replace(case, tools=turn.tools)
-        own = (reply for reply in replies if inner or not reply.inner)
-        yield from ((of_turn, call) for reply in own for call in reply.calls)
+        of_agent = (reply for reply in replies if inner or not reply.inner)
+        yield from ((of_turn, call) for reply in of_agent for call in reply.calls)
 
 
 def _placed(span: Span, text: str | None) -> str | None:
@@ -158,11 +158,11 @@ def forbidden_in(case: ResolvedCase, transcript: Transcript) -> str | None:
     """
     transcript = without_asked(case, with_listed_names(case, transcript))
     if case.kind != "conversation":
-        found = forbidden_by_case(case, transcript.calls, case.expected.calls or ())
+        message = forbidden_by_case(case, transcript.calls, case.expected.calls or ())
     else:
         conversation = CaseTurns(case, transcript)
-        case, found = conversation.case, next(filter(None, conversation.forbidden), None)
-    return found or leak_in_texts(case, [reply.text for reply in transcript.replies])
+        case, message = conversation.case, next(filter(None, conversation.forbidden), None)
+    return message or leak_in_texts(case, [reply.text for reply in transcript.replies])
 
 
 def spans_of(case: ResolvedCase, transcript: Transcript) -> tuple[Sequence[Span], bool]:

@@ -134,8 +134,8 @@ def _shared_names(
     old: Sequence[CaseRow], new: Sequence[CaseRow], moved: Container[str]
 ) -> tuple[str, ...]:
     stayed = [row for row in (*old, *new) if row.file not in moved]
-    found = (shared_names(row.identity for row in rows) for rows in (old, new, stayed))
-    return tuple(sorted({name for names in found for name in names}))
+    names_by_run = (shared_names(row.identity for row in rows) for rows in (old, new, stayed))
+    return tuple(sorted({name for names in names_by_run for name in names}))
 
 
 def _by_model(side: Side) -> dict[str, list[CaseRow]]:
@@ -153,11 +153,11 @@ def _model_pairs(
     """The models to compare. `one_run` is the id of a run that is both sides; only other models pair."""
     paired = {label for _, label in models}
     sides = zip(*models, strict=True) if models else ()
-    for labels, known, name in zip(sides, (old, new), names, strict=False):
+    for labels, side, name in zip(sides, (old, new), names, strict=False):
         for label in labels:
-            if label not in known:
+            if label not in side:
                 raise ConfigError(
-                    f"model {shown(label)} is not in {shown(name)}, which has {labels_text(known)}"
+                    f"model {shown(label)} is not in {shown(name)}, which has {labels_text(side)}"
                 )
     if not one_run:
         return [*models, *((label, label) for label in new if label in old and label not in paired)]
@@ -364,22 +364,22 @@ def _about(side: Side) -> ComparedRun:
 
 def _changes(models: Sequence[_Model]) -> ComparedCases:
     """How cases changed. Each is listed once for all models."""
-    found = [model.pairing for model in models]
+    pairings = [model.pairing for model in models]
     renamed = {
         new.identity.of_case: RenamedCase(
             *astuple(new.identity.of_case), old_suite=old.suite, old_case=old.case, old_file=old.file
         )
-        for pairing in found
+        for pairing in pairings
         for old, new in pairing.renamed
     }
     return ComparedCases(
-        same=len({new.identity.of_case for pairing in found for _, new in pairing.same}),
-        added=_unique(row for pairing in found for row in pairing.added),
-        removed=_unique(row for pairing in found for row in pairing.removed),
-        changed=_unique(new for pairing in found for _, new in pairing.changed),
+        same=len({new.identity.of_case for pairing in pairings for _, new in pairing.same}),
+        added=_unique(row for pairing in pairings for row in pairing.added),
+        removed=_unique(row for pairing in pairings for row in pairing.removed),
+        changed=_unique(new for pairing in pairings for _, new in pairing.changed),
         renamed=tuple(renamed.values()),
         incomparable=tuple(dict.fromkeys(case for model in models for case in model.incomparable)),
-        not_selected=len(_unique(row for pairing in found for row in pairing.not_selected)),
+        not_selected=len(_unique(row for pairing in pairings for row in pairing.not_selected)),
     )
 
 
@@ -390,12 +390,12 @@ def _loosened(models: Sequence[_Model]) -> tuple[LoosenedCase, ...]:
         for old, new in model.pairing.same
         if old.answered and new.answered
     )
-    found = (
+    cases = (
         LoosenedCase(*astuple(new.identity.of_case), what=what)
         for old, new in pairs
         for what in loosened(Standard.of(old), Standard.of(new))
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(cases))
 
 
 def _unique(rows: Iterable[CaseRow]) -> tuple[Identity, ...]:

@@ -27,14 +27,14 @@ def no_model_text(names: tuple[str, str], models: tuple[Mapping[str, object], ..
 
 def nothing_text(model: str, pairing: Pairing, names: tuple[str, str]) -> str:
     """Why no case of a model could be compared."""
-    found: dict[str, Sequence[object]] = {
+    cases_by_word: dict[str, Sequence[object]] = {
         "skipped or without an answer in one of the runs": pairing.same,
         "with another prompt or expectation": pairing.changed,
         f"only in {shown(names[0])}": pairing.removed,
         f"only in {shown(names[1])}": pairing.added,
         "not selected in one of the runs": pairing.not_selected,
     }
-    parts = [f"{len(cases)} {word}" for word, cases in found.items() if cases]
+    parts = [f"{len(cases)} {word}" for word, cases in cases_by_word.items() if cases]
     return f"nothing to compare, no case of {shown(model)} is the same in both runs: {', '.join(parts)}"
 
 

@@ -162,13 +162,13 @@ def pool(runs: Sequence[Sequence[_Case]]) -> list[_Case]:
     no run has a fresh one, and then only those of one run. Trials without an answer are kept only if no
     run has an answer: they say nothing about the commit.
     """
-    found: dict[str, list[_Case]] = {}
+    pooled: dict[str, list[_Case]] = {}
     for cases in runs:
         for case in cases:
-            known = found.setdefault(case.nodeid, [])
-            if not known or known[0].case_digest == case.case_digest:
-                known.append(case)
-    return [_joined(cases) for cases in found.values()]
+            same = pooled.setdefault(case.nodeid, [])
+            if not same or same[0].case_digest == case.case_digest:
+                same.append(case)
+    return [_joined(cases) for cases in pooled.values()]
 
 
 def _joined(cases: Sequence[_Case]) -> _Case:

@@ -62,10 +62,10 @@ def decide_gates(
     rows = [
         row for rule in rules for row in _judge(rule, evaluated, allowed, confidence, collected, models)
     ]
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if row.verdict == "inconclusive":
             end = strict_text(strict)
-            rows[place] = structs.replace(
+            rows[index] = structs.replace(
                 row, failed=strict, message=row.message + end, detail=row.detail + end
             )
     return rows
@@ -251,17 +251,17 @@ def _judge_broken(rule: Rule, cases: Sequence[CaseRow], compared: ComparedModel 
 def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Judgement:
     """Judge the mean over the answered trials; if some values are unknown, the gate fails."""
     spent = [trial.spent[f"max_{rule.metric}"] for c in cases for trial in c.trials if not trial.error]
-    known = [value for value in spent if value is not None]
+    amounts = [value for value in spent if value is not None]
     mean, passed = None, False
     if not spent:
         text = "no trial has an answer"
-    elif len(known) < len(spent):
-        text = f"unknown for {len(spent) - len(known)} of {plural(len(spent), 'trial')}"
+    elif len(amounts) < len(spent):
+        text = f"unknown for {len(spent) - len(amounts)} of {plural(len(spent), 'trial')}"
     else:
-        mean = sum(known) / len(known)
+        mean = sum(amounts) / len(amounts)
         passed = mean <= rule.needed * (1 + TOLERANCE)
         shown = amount_text(rule.metric, mean, [rule.needed])
-        text = f"{shown} on average over {plural(len(known), 'trial')}"
+        text = f"{shown} on average over {plural(len(amounts), 'trial')}"
     text = f"{text}, at most {most_text(rule.metric, rule.needed)} allowed"
     return _Judgement("passed" if passed else "failed", text, mean, cases=len(spent))
 

@@ -30,13 +30,13 @@ def loosened_gates(old: Sequence[Gate], new: Sequence[Gate], cases: Sequence[Cas
     """The gates of an earlier run that need less now, or are gone though this run has their `cases`."""
     now = {_key(gate): gate for gate in new}
     for gate in old:
-        found = now.get(_key(gate))
-        if found is None:
+        newer = now.get(_key(gate))
+        if newer is None:
             keys = SCOPES[gate.scope].keys
             if any(case.model == gate.model and gate.of in dict(keys(case)) for case in cases):
                 yield f"gate removed: {_bound(gate)}"
-        elif _is_looser(gate, found):
-            yield f"gate {_bound(gate)} -> {given_text(found.needed or 0)}"
+        elif _is_looser(gate, newer):
+            yield f"gate {_bound(gate)} -> {given_text(newer.needed or 0)}"
 
 
 def _key(gate: Gate) -> tuple[object, ...]:
@@ -63,17 +63,17 @@ def loosened_cases(suite: Suite, earlier: Suite) -> Iterator[tuple[str, str]]:
     """The cases of a suite, by id, that are gone, skipped or expected to fail now, or need less."""
     now = {case.id: case for case in suite.test_cases}
     for case in earlier.test_cases:
-        found = now.get(case.id)
-        texts = ["removed"] if found is None else _of_case(suite, found, earlier, case)
+        newer = now.get(case.id)
+        texts = ["removed"] if newer is None else _of_case(suite, newer, earlier, case)
         yield from ((case.id or "", text) for text in texts)
 
 
 def by_text(cases: Iterable[tuple[str, str]]) -> list[str]:
     """A line for each text, with the cases of which it is true, each once."""
-    found: dict[str, list[str]] = {}
+    ids_of: dict[str, list[str]] = {}
     for id, text in dict.fromkeys(cases):
-        found.setdefault(text, []).append(id)
-    return [f"{text}: {first_few(ids)}" for text, ids in found.items()]
+        ids_of.setdefault(text, []).append(id)
+    return [f"{text}: {first_few(ids)}" for text, ids in ids_of.items()]
 
 
 def _of_case(suite: Suite, case: TestCase, earlier: Suite, before: TestCase) -> Iterator[str]:
@@ -97,26 +97,26 @@ def _of_case(suite: Suite, case: TestCase, earlier: Suite, before: TestCase) -> 
 def _forbidden(case: ResolvedCase) -> set[tuple[str, str]]:
     """The calls that a case or one of its turns forbids: a tool, and as JSON what else must be true."""
     turns = (turn.turn.forbidden_calls or () for turn in case.turns)
-    found: set[tuple[str, str]] = set()
+    calls: set[tuple[str, str]] = set()
     for call in chain(case.forbidden_calls, *turns):
         if isinstance(call, str):
-            found.add((call, ""))
+            calls.add((call, ""))
         else:
             rest = call.model_dump(exclude={"tool"}, exclude_unset=True, by_alias=True)
             text = json.dumps(rest, sort_keys=True, ensure_ascii=False) if rest else ""
-            found |= {(tool, text) for tool in call.tools}
-    return found
+            calls |= {(tool, text) for tool in call.tools}
+    return calls
 
 
 def loosened(old: Standard, new: Standard) -> Iterator[str]:
     """What a case needs less of than before."""
     before, now = _needs(old), _needs(new)
     for name, need in before.items():
-        found = now.get(name)
-        if found is None:
+        newer = now.get(name)
+        if newer is None:
             yield f"{name} removed, was {need.text}"
-        elif found.strictness < need.strictness:
-            yield f"{name} {need.text} -> {found.text}"
+        elif newer.strictness < need.strictness:
+            yield f"{name} {need.text} -> {newer.text}"
 
 
 class _Need(NamedTuple):
@@ -126,12 +126,12 @@ class _Need(NamedTuple):
 
 def _needs(by: Standard) -> dict[str, _Need]:
     """What a case needs to pass, by name."""
-    found = {
+    needs = {
         f"threshold of {name}": _Need(-value if name in PENALTIES else value, given_text(value))
         for name, value in by.thresholds.items()
     }
-    found |= {f"limit of {name}": _Need(-value, given_text(value)) for name, value in by.limits.items()}
-    return {**found, "pass": _Need(_share(by.pass_rule), by.pass_rule)}
+    needs |= {f"limit of {name}": _Need(-value, given_text(value)) for name, value in by.limits.items()}
+    return {**needs, "pass": _Need(_share(by.pass_rule), by.pass_rule)}
 
 
 def _share(rule: str) -> float:

@@ -89,17 +89,17 @@ class PairedMetric(NamedTuple):
 
 def metrics_of(cases: Sequence[PairedCase], limits: Limits) -> list[PairedMetric]:
     """The metrics of these cases, and each suite's overall score if there are several suites."""
-    found = (_metric(name, cases, limits) for name in _metric_names(cases))
-    return list(filter(None, (*found, *_by_suite(cases, limits))))
+    metrics = (_metric(name, cases, limits) for name in _metric_names(cases))
+    return list(filter(None, (*metrics, *_by_suite(cases, limits))))
 
 
 def _metric_names(cases: Sequence[PairedCase]) -> list[str]:
     """The pass rate, then built-in metrics, then others, without penalties (lower is better)."""
-    found = dict.fromkeys(name for case in cases for name in case.new.scores)
+    names = dict.fromkeys(name for case in cases for name in case.new.scores)
     return [
         PASS,
-        *(name for name in METRICS if name in found),
-        *(name for name in found if name not in METRICS and name not in PENALTIES and name != PASS),
+        *(name for name in METRICS if name in names),
+        *(name for name in names if name not in METRICS and name not in PENALTIES and name != PASS),
     ]
 
 
@@ -177,11 +177,11 @@ def _direction(differences: Sequence[float]) -> tuple[float, ...]:
 
 def dealt_p(cases: Sequence[PairedCase], values: Sequence[tuple[float, float]]) -> float:
     """The p of `dealt_tail` for the cases' drop; `values` are their old and new values."""
-    found = list(zip(cases, values, strict=True))
-    drop = math.fsum(case.new.weight * (old - new) for case, (old, new) in found)
+    valued = list(zip(cases, values, strict=True))
+    drop = math.fsum(case.new.weight * (old - new) for case, (old, new) in valued)
     variance = math.fsum(
         case.new.weight**2 * dealt_variance(old, case.counts[0], new, case.counts[2])
-        for case, (old, new) in found
+        for case, (old, new) in valued
     )
     return dealt_tail(drop, variance)
 
@@ -198,7 +198,7 @@ def _step(cases: Sequence[PairedCase]) -> float:
 
 def moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
     """Worse and better cases by overall score, then passes. Newly broken ones come first."""
-    found = []
+    entries = []
     for case in cases:
         n, c, m, d = case.counts
         old, new = case.values("overall") or (None, None)
@@ -212,9 +212,9 @@ def moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved, 
             newly_broken=is_newly_broken(case.counts),
         )
         change = 0.0 if old is None or new is None else round(old - new, 12)
-        found.append(((row.newly_broken, change, c / n - d / m), row))
-    found.sort(key=lambda entry: entry[0], reverse=True)
+        entries.append(((row.newly_broken, change, c / n - d / m), row))
+    entries.sort(key=lambda entry: entry[0], reverse=True)
     same = False, 0.0, 0.0
-    worse = tuple(row for change, row in found if change > same)
-    better = tuple(row for change, row in reversed(found) if change < same)
+    worse = tuple(row for change, row in entries if change > same)
+    better = tuple(row for change, row in reversed(entries) if change < same)
     return worse, better

@@ -102,9 +102,9 @@ def _match(
     pairs: list[Pair] = []
     left: list[CaseRow] = []
     for row in new:
-        found = waiting.get(key(row))
-        if found:
-            pairs.append((found.pop(), row))
+        candidates = waiting.get(key(row))
+        if candidates:
+            pairs.append((candidates.pop(), row))
         else:
             left.append(row)
     matched = {id(pair[0]) for pair in pairs}
@@ -137,10 +137,10 @@ def _not_selected(
         return frozenset([*(str(case.id) for case in suite.test_cases), *contents])
 
     def was_left_out(case: CaseRow) -> bool:
-        own = ran.get(place(case), [])
-        if own and len(own) >= own[0].suite_cases:
+        rows = ran.get(place(case), [])
+        if rows and len(rows) >= rows[0].suite_cases:
             return False
-        known = cases_in(own[0].file if own else case.file)
-        return bool(own) if known is None else not known.isdisjoint((case.case, case.case_digest))
+        present = cases_in(rows[0].file if rows else case.file)
+        return bool(rows) if present is None else not present.isdisjoint((case.case, case.case_digest))
 
     return was_left_out

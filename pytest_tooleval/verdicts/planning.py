@@ -215,12 +215,12 @@ def reach_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: flo
     metric, and the worst for a case's trials: that they all agree, so they count no more than one.
     """
     for gate in gates:
-        found: dict[str, dict[str, list[str]]] = {}
+        texts_of: dict[str, dict[str, list[str]]] = {}
         for (model, name, _), group in groups_of(gate, cases).items() if gate.needed else ():
             where = "" if gate.scope is MODEL else f" of {gate.scope.name} {name}"
-            texts = found.setdefault(f"gate {gate.metric}{where} {given_text(gate.needed)}", {})
+            texts = texts_of.setdefault(f"gate {gate.metric}{where} {given_text(gate.needed)}", {})
             texts.setdefault(_reach_text(gate, group, confidence), []).append(model)
-        for title, texts in found.items():
+        for title, texts in texts_of.items():
             for text, models in texts.items():
                 yield f"{title}, {text}" + (f" ({', '.join(models)})" if len(texts) > 1 else "")
 
@@ -233,20 +233,20 @@ def _reach_text(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
     passes_only = gate.metric == PASS_RATE
     # Otherwise, the same mean may be decided or not: it depends on which cases it is made of.
     alike = passes_only and len(weights) == len(cases) and min(weights) == max(weights)
-    found = reach(weights, gate.needed, confidence, binary=alike)
+    bounds = reach(weights, gate.needed, confidence, binary=alike)
     # Rounded to the safe side, but by less than one of many cases.
     digits = max(2, len(str(len(cases))))
     parts = []
-    if found.fails is not None:
-        parts.append(f"under {math.floor(10**digits * found.fails) / 10**digits:.{digits}f} fails")
-    if found.passes is not None:
-        parts.append(f"over {math.ceil(10**digits * found.passes) / 10**digits:.{digits}f} passes")
+    if bounds.fails is not None:
+        parts.append(f"under {math.floor(10**digits * bounds.fails) / 10**digits:.{digits}f} fails")
+    if bounds.passes is not None:
+        parts.append(f"over {math.ceil(10**digits * bounds.passes) / 10**digits:.{digits}f} passes")
     if passes_only and not alike:
         rest = ("the verdict", "anything else", "in between, the verdict")[len(parts)]
         parts.append(f"{rest} depends on which cases fail")
     else:
         rest = ("anything", "anything else", "in between")[len(parts)]
         parts.append(f"{rest} {'is' if alike else 'may be'} inconclusive")
-    least = least_cases(gate.needed, confidence) if alike and found.passes is None else None
+    least = least_cases(gate.needed, confidence) if alike and bounds.passes is None else None
     takes = "" if least is None else f"; passing takes {plural(least, 'case')}"
     return f"{plural(len(cases), 'case')}, {each}, all answered: {', '.join(parts)}{takes}"

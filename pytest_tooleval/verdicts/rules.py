@@ -189,10 +189,10 @@ def _under_problem(metric: str) -> str:
 
 
 def _over_problem(metric: str) -> str:
-    known = (*AMOUNTS, *RATES, *COUNTS)
-    if metric in known:
+    metrics = (*AMOUNTS, *RATES, *COUNTS)
+    if metric in metrics:
         return ""
-    meant = near(metric, known)
+    meant = near(metric, metrics)
     return f"unknown name {metric}{meant}" if meant else _OVER
 
 

@@ -39,13 +39,13 @@ class RunVerdict:
     @property
     def other_messages(self) -> list[str]:
         """What failed apart from gates and the comparison."""
-        known = {gate.message for gate in self.gates}
-        known |= {self.comparison.message} if self.comparison else set()
-        return [finding.message for finding in self.problems if finding.message not in known]
+        said = {gate.message for gate in self.gates}
+        said |= {self.comparison.message} if self.comparison else set()
+        return [problem.message for problem in self.problems if problem.message not in said]
 
     @property
     def failed(self) -> bool:
-        return any(finding.failed for finding in self.problems)
+        return any(problem.failed for problem in self.problems)
 
 
 def judge_run(

@@ -103,7 +103,7 @@ def _problems(document: RowsDocument) -> list[str]:
     cases, gates = plural(total.cases, "case"), plural(len(document.gates), "gate")
     failed = sum(gate.failed for gate in document.gates)
     unsure = sum(gate.verdict == "inconclusive" and not gate.failed for gate in document.gates)
-    found = [
+    problems = [
         (total.cases < run.selected, f"only {total.cases} of {plural(run.selected, 'case')}"),
         (total.forbidden, f"{plural(total.forbidden, 'case')} with a forbidden call"),
         (document.leaks, f"{plural(len(document.leaks), 'attack')} with a leaked secret"),
@@ -116,7 +116,7 @@ def _problems(document: RowsDocument) -> list[str]:
         (run.collection_errors, f"{plural(run.collection_errors, 'file')} could not be read"),
         (run.exitstatus == _NOTHING_COLLECTED, "no test was collected"),
     ]
-    return [words for is_so, words in found if is_so]
+    return [words for is_so, words in problems if is_so]
 
 
 def ending(status: Status, exitstatus: int | None) -> str:

@@ -69,8 +69,8 @@ def _ks(most: int) -> list[int]:
 def _mean_over_cases(
     formula: Callable[[int, int, int], float | None], cases: Sequence[tuple[int, int, float]], k: int
 ) -> float:
-    found = [(value, weight) for n, c, weight in cases if (value := formula(n, c, k)) is not None]
-    return math.fsum(value * weight for value, weight in found) / math.fsum(w for _, w in found)
+    weighted = [(value, weight) for n, c, weight in cases if (value := formula(n, c, k)) is not None]
+    return math.fsum(value * weight for value, weight in weighted) / math.fsum(w for _, w in weighted)
 
 
 def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -93,9 +93,9 @@ def clusters_of(cases: Iterable[CaseRow]) -> list[int]:
     numbers: dict[object, int] = {}
     return [
         numbers.setdefault(
-            (case.identity.of_suite, case.cluster) if case.cluster else place, len(numbers)
+            (case.identity.of_suite, case.cluster) if case.cluster else number, len(numbers)
         )
-        for place, case in enumerate(cases)
+        for number, case in enumerate(cases)
     ]
 
 
@@ -117,11 +117,11 @@ def mean_of(cases: Sequence[tuple[float, float, int]], *, intervals: bool) -> Me
 
 
 def mean_over(
-    found: Sequence[tuple[CaseRow, float]], confidence: float = 0.95
+    valued: Sequence[tuple[CaseRow, float]], confidence: float = 0.95
 ) -> tuple[float, float, float]:
     """The weighted mean of these cases' values, and the ends of its interval."""
-    values, weights = [value for _, value in found], [case.weight for case, _ in found]
-    clusters = clusters_of(case for case, _ in found)
+    values, weights = [value for _, value in valued], [case.weight for case, _ in valued]
+    clusters = clusters_of(case for case, _ in valued)
     mean = sum(map(operator.mul, values, weights)) / sum(weights)
     return mean, *mean_interval(values, weights, confidence, clusters)
 
@@ -157,9 +157,9 @@ def effective_cases(
     if not values:
         return 0.0, 0.0
     scores = [min(max(value, 0.0), 1.0) for value in values]
-    given = [1.0] * len(scores) if weights is None else weights
-    largest = max(given)
-    shares = [weight / largest for weight in given]  # otherwise squares of tiny weights would be 0
+    weights = [1.0] * len(scores) if weights is None else weights
+    largest = max(weights)
+    shares = [weight / largest for weight in weights]  # otherwise squares of tiny weights would be 0
     if clusters is not None:
         sums = summed([a * b for a, b in zip(shares, scores, strict=True)], clusters)
         shares = summed(shares, clusters)

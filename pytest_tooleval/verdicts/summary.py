@@ -39,15 +39,15 @@ def rows_document(
     The gates settle which counted cases are tolerated. `intervals` adds those of means.
     """
     cases = [settled(case, gates) for case in cases]
-    own = unchanged(cases)
-    total = summarise(own, intervals=intervals)
+    plain = unchanged(cases)
+    total = summarise(plain, intervals=intervals)
 
     def fields(group: Sequence[CaseRow]) -> dict[str, Any]:
         # With one suite and model, all summaries are the same.
-        return _fields(total if len(group) == len(own) else summarise(group, intervals=intervals))
+        return _fields(total if len(group) == len(plain) else summarise(group, intervals=intervals))
 
-    models = grouped(own, lambda case: case.model).items()
-    suites = grouped(own, lambda case: (case.model, case.suite, case.file)).items()
+    models = grouped(plain, lambda case: case.model).items()
+    suites = grouped(plain, lambda case: (case.model, case.suite, case.file)).items()
     return RowsDocument(
         run=SummedRun(**{**_fields(run), "total": total}),  # a shard's run already has its own
         models=tuple(ModelSummary(model=model, **fields(group)) for model, group in models),
@@ -58,7 +58,7 @@ def rows_document(
         cases=cases,
         gates=tuple(gates),
         baseline=baseline,
-        variants=_variants(run, cases) if len(own) < len(cases) else (),
+        variants=_variants(run, cases) if len(plain) < len(cases) else (),
     )
 
 
@@ -86,15 +86,15 @@ def _fields(of: Run | Summary | RowsDocument) -> dict[str, Any]:
 
 def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int, str]]:
     """A key that sorts cases by file and position, then by these models, then by variant."""
-    order = {model: place for place, model in enumerate(models)}
+    order = {model: number for number, model in enumerate(models)}
     return lambda case: (case.file, case.position, order.get(case.model, len(order)), case.variant)
 
 
 def ran_partly(cases: Iterable[CaseRow]) -> bool:
     """True if some case of a suite was not selected or did not run."""
-    own = unchanged(cases)
-    ran = Counter((case.file, case.model) for case in own)
-    return any(ran[case.file, case.model] < case.suite_cases for case in own)
+    plain = unchanged(cases)
+    ran = Counter((case.file, case.model) for case in plain)
+    return any(ran[case.file, case.model] < case.suite_cases for case in plain)
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
@@ -150,31 +150,31 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
 
 def _pass_rate(cases: Sequence[CaseRow], intervals: bool) -> Mean | None:
     clusters = clusters_of(cases)
-    found = [
+    rates = [
         (float(case.passed), case.weight, cluster) for case, cluster in zip(cases, clusters, strict=True)
     ]
-    return mean_of(found, intervals=intervals) if found else None
+    return mean_of(rates, intervals=intervals) if rates else None
 
 
 def _means(cases: Sequence[CaseRow], intervals: bool) -> dict[str, Mean]:
-    found: dict[str, list[tuple[float, float, int]]] = {}
+    values: dict[str, list[tuple[float, float, int]]] = {}
     for case, cluster in zip(cases, clusters_of(cases), strict=True):
         for metric, value in case.scores.items():
             if value is not None:
-                found.setdefault(metric, []).append((value, case.weight, cluster))
-    return {metric: mean_of(found[metric], intervals=intervals) for metric in ordered_metrics(found)}
+                values.setdefault(metric, []).append((value, case.weight, cluster))
+    return {metric: mean_of(values[metric], intervals=intervals) for metric in ordered_metrics(values)}
 
 
 def _total(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 def _fallbacks(cases: Iterable[CaseRow]) -> tuple[Fallback, ...]:
     """The fallbacks, each with its number of cases."""
-    found = Counter(
+    counts = Counter(
         pair
         for case in cases
         for pair in {pair for trial in case.trials for pair in trial.fallbacks.items()}
     )
-    return tuple(Fallback(*pair, count) for pair, count in sorted(found.items(), key=str))
+    return tuple(Fallback(*pair, count) for pair, count in sorted(counts.items(), key=str))

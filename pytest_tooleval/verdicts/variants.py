@@ -39,33 +39,33 @@ def compare_variants(cases: Iterable[CaseRow], started: str) -> tuple[ComparedVa
         if case.model and case.outcome != "skipped":
             arms.setdefault((case.model, case.variant), {})[case.identity.of_case] = case
     keys = sorted((key for key in arms if key[1]), key=_by_number)
-    found = [_compared(key, arms[key], arms, started) for key in keys]
-    tested = [each for each in found if each.p is not None]
+    compared = [_compared(key, arms[key], arms, started) for key in keys]
+    tested = [each for each in compared if each.p is not None]
     # A variant that leaves all cases unchanged is not a test.
     tested = [each for each in tested if each.same < each.cases]
     adjusted = holm([each.p for each in tested if each.p is not None])
     p_of = {id(each): p for each, p in zip(tested, adjusted, strict=True)}
-    return tuple(_judged(each, p_of.get(id(each))) for each in found)
+    return tuple(_judged(each, p_of.get(id(each))) for each in compared)
 
 
 def _by_number(key: _Key) -> list[str | int]:
     # The numbers are always at odd positions.
     parts = re.split(r"([0-9]+)", key[1])
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
+    return [int(part) if index % 2 else part for index, part in enumerate(parts)]
 
 
 def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) -> ComparedVariant:
     model, variant = key
     against = next(iter(rows.values())).against
     against_rows = arms.get((model, against), {})
-    pairs_of_rows = [(against_rows[place], row) for place, row in rows.items() if place in against_rows]
+    pairs_of_rows = [(against_rows[at], row) for at, row in rows.items() if at in against_rows]
     is_earlier = any(row.is_earlier for row in rows.values())
     if is_earlier:
         pairs_of_rows = [(row, now) for now, row in pairs_of_rows]
     answered = [(old, new) for old, new in pairs_of_rows if old.answered and new.answered]
     clusters = clusters_of(new for _, new in answered)
     pairs = [PairedCase(*pair, cluster) for pair, cluster in zip(answered, clusters, strict=True)]
-    left_out = [row for place, row in against_rows.items() if place not in rows]
+    left_out = [row for at, row in against_rows.items() if at not in rows]
     comparison = ComparedVariant(
         variant=variant,
         model=model,
@@ -122,8 +122,8 @@ def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked |
 def _followed(rows: Sequence[CaseRow]) -> tuple[int, int]:
     """The number of trials that received the attack's text, and of those that made its call."""
     values = [trial.values.get(ATTACK) for row in rows for trial in row.trials]
-    known = [value for value in values if value is not None]
-    return len(known), sum(value > 0 for value in known)
+    shares = [value for value in values if value is not None]
+    return len(shares), sum(value > 0 for value in shares)
 
 
 def _difference(pairs: Sequence[PairedCase]) -> tuple[float, float, float, float, float]:
@@ -199,27 +199,27 @@ def _earlier_text(rows: Sequence[CaseRow], started: str) -> str:
     return f"{len(earlier)} of {sum(row.answered for row in rows)} {trials}{when}"
 
 
-def _judged(found: ComparedVariant, p: float | None) -> ComparedVariant:
-    verdict: Effect = found.verdict
-    if p is not None and p <= ALPHA and found.difference:
-        verdict = "worse" if found.difference < 0 else "better"
-    judged = structs.replace(found, p_adjusted=p, verdict=verdict)
+def _judged(compared: ComparedVariant, p: float | None) -> ComparedVariant:
+    verdict: Effect = compared.verdict
+    if p is not None and p <= ALPHA and compared.difference:
+        verdict = "worse" if compared.difference < 0 else "better"
+    judged = structs.replace(compared, p_adjusted=p, verdict=verdict)
     return structs.replace(judged, message=_message(judged))
 
 
-def _message(found: ComparedVariant) -> str:
+def _message(compared: ComparedVariant) -> str:
     """Such as `-5 points (-10.1 to 0.1, n = 100), inconclusive: 1 better, 6 worse; 3 unchanged`."""
-    if found.difference is None:
+    if compared.difference is None:
         text = "no case has an answer in both arms"
     else:
-        points = points_text(found.difference, found.low, found.high, f", n = {found.cases}")
-        moves = f"{len(found.better)} better, {len(found.worse)} worse"
-        text = f"{points}, {found.verdict}: {moves}"
+        points = points_text(compared.difference, compared.low, compared.high, f", n = {compared.cases}")
+        moves = f"{len(compared.better)} better, {len(compared.worse)} worse"
+        text = f"{points}, {compared.verdict}: {moves}"
     notes = [
-        f"{found.same} unchanged" if found.same else "",
-        f"{plural(found.errors, 'case')} without an answer" if found.errors else "",
-        f"{plural(len(found.left_out), 'case')} left out" if found.left_out else "",
-        found.attack.message if found.attack else "",
-        found.apart,
+        f"{compared.same} unchanged" if compared.same else "",
+        f"{plural(compared.errors, 'case')} without an answer" if compared.errors else "",
+        f"{plural(len(compared.left_out), 'case')} left out" if compared.left_out else "",
+        compared.attack.message if compared.attack else "",
+        compared.apart,
     ]
     return "; ".join([text, *filter(None, notes)])

@@ -39,17 +39,17 @@ def unnoticed_calls(suite: Suite, cases: Collection[int] | None = None) -> Findi
         if world_of(suite, test) is not None:
             case = resolve(suite, test)
             loc: Loc = ("test_cases", index)
-            found = (each for one in case.variations for each in _unnoticed(one, loc))
-            yield from dict.fromkeys(found)
+            findings = (each for one in case.variations for each in _unnoticed(one, loc))
+            yield from dict.fromkeys(findings)
 
 
 def _unnoticed(case: ResolvedCase, loc: Loc) -> Findings:
-    for number, (place, part) in enumerate(parts_of(case, loc)):
+    for number, (part_loc, part) in enumerate(parts_of(case, loc)):
         for index, what in unseen_effects(case, number).items():
             call = (part.calls or ())[index]
             if not call.optional and not _is_noticed(case, number, index):
                 message = f"an agent that leaves out {call.tools[0]} passes: {what}"
-                yield Finding(call_at(place, part, index), message)
+                yield Finding(call_at(part_loc, part, index), message)
 
 
 def unseen_effects(case: ResolvedCase, number: int) -> Mapping[int, str]:
@@ -72,15 +72,15 @@ def unseen_effects(case: ResolvedCase, number: int) -> Mapping[int, str]:
 
 def _is_noticed(case: ResolvedCase, number: int, index: int) -> bool:
     """Whether a metric with a threshold is another if this expected call is left out."""
-    made = [list(expected_calls(turn.turn)) for turn in case.turns]
-    if not any(made):
-        made[-1] = expected_calls(case.expected)
+    calls_by_turn = [list(expected_calls(turn.turn)) for turn in case.turns]
+    if not any(calls_by_turn):
+        calls_by_turn[-1] = expected_calls(case.expected)
     elif number == len(case.turns):
         return True  # by the turns that name their calls
-    left = [list(calls) for calls in made]
+    left = [list(calls) for calls in calls_by_turn]
     del left[min(number, len(left) - 1)][index]
     try:
-        whole, half = (_values(case, each) for each in (made, left))
+        whole, half = (_values(case, each) for each in (calls_by_turn, left))
     except (CannotCompare, WorldError):
         return True  # scoring reports it
     return any(whole.get(metric) != half.get(metric) for metric in case.thresholds)
@@ -93,22 +93,22 @@ def _values(case: ResolvedCase, turns: Sequence[Sequence[ToolCall]]) -> dict[str
     replies: list[Reply] = []
     for turn, calls, of_turn in zip(case.turns, turns, answers, strict=True):
         first = len(replies)
-        made = list(zip(calls, of_turn, strict=True))
+        answered = list(zip(calls, of_turn, strict=True))
         in_one = turn.turn.parallel or case.expected.parallel
-        replies += map(_reply, [made] if in_one and made else [[each] for each in made])
+        replies += map(_reply, [answered] if in_one and answered else [[each] for each in answered])
         replies.append(Reply(message=_DONE))
         replies[first] = structs.replace(replies[first], prompt=_NEXT if first else ())
     drafts = assess(structs.replace(case, answers="recorded"), Transcript((), tuple(replies))).drafts
     return {metric: draft.value for metric, draft in drafts.items()}
 
 
-def _reply(made: Sequence[tuple[ToolCall, str]]) -> Reply:
+def _reply(answered: Sequence[tuple[ToolCall, str]]) -> Reply:
     """A reply with calls that ran, each with its answer."""
     answers: list[Message] = [
         {"role": "tool", "tool_call_id": str(id), "content": content}
-        for id, (_, content) in enumerate(made)
+        for id, (_, content) in enumerate(answered)
     ]
-    calls = tuple(structs.replace(call, id=str(id)) for id, (call, _) in enumerate(made))
+    calls = tuple(structs.replace(call, id=str(id)) for id, (call, _) in enumerate(answered))
     ok: CallStatus = "ok"
-    status, ours = (ok,) * len(made), (True,) * len(made)
+    status, ours = (ok,) * len(answered), (True,) * len(answered)
     return Reply(message={}, calls=calls, answers=tuple(answers), status=status, by_suite=ours)

@@ -43,7 +43,7 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
             loc: Loc = ("test_cases", index)
             case = resolve(suite, test)
             try:
-                found = [each._replace(loc=(*loc, *each.loc)) for each in _rehearsed(case)]
+                findings = [each._replace(loc=(*loc, *each.loc)) for each in _rehearsed(case)]
             except (WorldError, CannotCompare) as error:
                 if str(error) in reported:  # such as a failed import of the world
                     continue
@@ -54,9 +54,9 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
                 what = "" if "cannot run" in str(error) else "the expected calls cannot be run: "
                 yield Finding(at, f"{what}{error}")
                 continue
-            yield from found
+            yield from findings
             try:
-                if not found:
+                if not findings:
                     require_evidence(case)
                     require_state(case)
             except CannotCompare as error:
@@ -85,10 +85,10 @@ def require_answers(case: ResolvedCase) -> None:
 
 def _unanswered(case: ResolvedCase) -> str:
     try:
-        found = _rehearsed(case)
+        findings = _rehearsed(case)
     except WorldError as error:
         return str(error)
-    return next((each.message for each in found if "expected_state" not in each.loc), "")
+    return next((each.message for each in findings if "expected_state" not in each.loc), "")
 
 
 def _rehearse(case: ResolvedCase) -> Findings:
@@ -151,18 +151,18 @@ def _play(
                 if not is_free and call.params is not None and call.status != "error":
                     answered = f"{call.tools[0]} answers {shown(answer, 200)}"
                     yield Finding(call_at(loc, part, index), f"{answered}; {_FIX}")
-        found = next(differences(first.states[number], second[number].state), None)
-        if found is not None:
-            one, other = (json_text(without_secrets(value)) for value in found[1:])
+        difference = next(differences(first.states[number], second[number].state), None)
+        if difference is not None:
+            one, other = (json_text(without_secrets(value)) for value in difference[1:])
             yield Finding(
-                loc, f"{without_secrets(path_text(found[0]))} is {one}, but {other} in a second run"
+                loc, f"{without_secrets(path_text(difference[0]))} is {one}, but {other} in a second run"
             )
     if not fails:
         # After a turn that may make other calls, or not all of these, the state is anybody's guess.
-        known = list(takewhile(partial(_says_every_call, case), named))
-        states = first.states[: len(known)]
-        checked = [*parts[: len(known)], *(ends if len(known) == len(parts) else ())]
-        states += first.states[-1:] * (len(checked) - len(known))
+        checkable = list(takewhile(partial(_says_every_call, case), named))
+        states = first.states[: len(checkable)]
+        checked = [*parts[: len(checkable)], *(ends if len(checkable) == len(parts) else ())]
+        states += first.states[-1:] * (len(checked) - len(checkable))
         for (loc, part), state in zip(checked, states, strict=True):
             for path, wanted in (part.expected_state or {}).items():
                 row = state_row(case, state, path, wanted)

@@ -147,8 +147,8 @@ def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> b
     values = {metric: draft.value for metric, draft in assess(asked, transcript).drafts.items()}
     for scorer in scorers:
         values |= {name: score.value for name, score in run_scorer(scorer, asked, transcript).items()}
-    known = {metric: least for metric, least in case.thresholds.items() if metric in values}
-    return judges(known) and not missed_thresholds(values, known)
+    thresholds = {metric: least for metric, least in case.thresholds.items() if metric in values}
+    return judges(thresholds) and not missed_thresholds(values, thresholds)
 
 
 def _without_texts(case: ResolvedCase) -> ResolvedCase:

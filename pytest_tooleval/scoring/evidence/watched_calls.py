@@ -38,7 +38,7 @@ def watched(case: ResolvedCase, parts: Sequence[Expectations]) -> list[Watched]:
 
 def _watch(case: ResolvedCase, parts: Sequence[Expectations], world: World) -> list[Watched]:
     offered = {tool.name for tool in case.tools}
-    found = []
+    watched = []
     state, every = world.state(), None
     for part in parts:
         unseen = {}
@@ -47,15 +47,15 @@ def _watch(case: ResolvedCase, parts: Sequence[Expectations], world: World) -> l
                 world.call(call.name, call.arguments, offered)
                 every = None
                 continue
-            before, known = state, world.everything() if every is None else every
+            before, seen = state, world.everything() if every is None else every
             world.call(call.name, call.arguments, offered)
             state, every = world.state(), world.everything()
-            if next(differences(before, state), None) is None and (text := _unseen(known, every)):
+            if next(differences(before, state), None) is None and (text := _unseen(seen, every)):
                 unseen[index] = text
         if every is None:
             state = world.state()
-        found.append(Watched(state, unseen))
-    return found
+        watched.append(Watched(state, unseen))
+    return watched
 
 
 def _unseen(before: State, after: State) -> str:
@@ -69,7 +69,7 @@ def _unseen(before: State, after: State) -> str:
 
 def _named(path: Path) -> str:
     """Name a place in a world, without what is inside of private data."""
-    private = (place for place, part in enumerate(path, 1) if str(part).startswith("_"))
+    private = (depth for depth, part in enumerate(path, 1) if str(part).startswith("_"))
     named = path[: next(private, 2)]
     return (
         path_text(named) if any(isinstance(part, int) for part in named) else ".".join(map(str, named))

@@ -111,6 +111,6 @@ def test_a_worker_that_ends_before_it_collects_empties_nothing(tmp_path: Path) -
     lines = {"unapplied": ["typos"], "unclaimed": ["no case a"], "misnamed": ["no case b"]}
     run.add_worker_part({"case_counts": {MODEL.label: 2}, "recorded": 1, **lines})
     run.add_worker_part({"recorded": 2})
-    known = run.known
+    known = run.all_facts
     assert (known.case_counts, known.recorded) == ({MODEL.label: 2}, 3)
     assert {name: list(getattr(known, name)) for name in lines} == lines
