@@ -99,20 +99,18 @@ class ItemFactory:
     def _varied(
         self, variants: Sequence[Variant], origin: Origin, case: ResolvedCase
     ) -> Iterator[ResolvedCase]:
-        session, root = self._session, self._file.config.rootpath
+        session, file, root = self._session, self._file, self._file.config.rootpath
         controls = {variant.against for variant in variants}
         for variant in variants:
             try:
-                varied = variant.of(
-                    case, origin.suite, self._file.path, root, lambda: session.named_suites
-                )
+                varied = variant.of(case, origin.suite, file.path, root, lambda: session.named_suites)
             except ConfigError as error:
                 name = ":".join(filter(None, (variant.name, variant.argument)))
                 raise pytest.UsageError(f"--tooleval-variant={name}: {error}") from None
             if variant.label not in controls:
                 applied = session.applied.setdefault(variant.label, set())
                 if varied is not None:
-                    applied.add((self._file.nodeid, case.id))
+                    applied.add((file.nodeid, case.id))
             if varied is not None:
                 yield varied
 

@@ -170,8 +170,7 @@ class Terminal(Observer):
         words = (self._excused, TOLERATED, FAILED_GATE, NOT_JUDGED, VARIED)
         categories = [f"{outcome} ({word})" for outcome in ("failed", "error") for word in words]
         categories += [f"{gates} inconclusive" for gates in ("gate", "gates")]
-        moved = {
-            **dict.fromkeys(categories, "skipped"),
+        moved = dict.fromkeys(categories, "skipped") | {
             "gate failed": "failed",
             "gates failed": "failed",
         }

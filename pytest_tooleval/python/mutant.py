@@ -35,15 +35,9 @@ class MutantCase(PythonCase):
     def __init__(self, setting: PythonSetting, asker: Asker, wait: WaitFor, agent: WrongAgent) -> None:
         self.tried: Tried | None = None
         self._turns = agent.turns
-        setting_without_asking = dataclasses.replace(
-            setting,
-            cassette=None,
-            trials=1,
-            marked_trials=None,
-            rule=None,
-            plain_model=lambda: self._spec(False),
-        )
-        super().__init__(setting_without_asking, asker, wait, fresh=True)
+        setting = dataclasses.replace(setting, trials=1, marked_trials=None, rule=None, cassette=None)
+        setting = dataclasses.replace(setting, plain_model=lambda: self._spec(False))
+        super().__init__(setting, asker, wait, fresh=True)
 
     def _spec(self, answers: bool) -> CallableModel:
         agent = _agent(self._turns, answered=answers)

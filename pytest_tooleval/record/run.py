@@ -19,6 +19,7 @@ from .summary import Summary
 SCORING_VERSION = 6
 
 Status = Literal["finished", "running", "killed"]
+AnswersFrom = Literal["replayed", "resumed", "shared"]
 RunOutcome = Literal["passed", "failed", "inconclusive", "skipped"]
 # A model that is not itself judged.
 Role = Literal["judge", "user"]
@@ -110,9 +111,7 @@ class Shard(Struct, frozen=True, kw_only=True, gc=False):
     number: Annotated[int, doc("Which shard it is.", ge=1)]
     of: Annotated[int, doc("How many shards there are.", ge=1)]
     cases: Annotated[int, doc("Cases selected for all shards, each once for each model.", ge=0)]
-    split_digest: Annotated[
-        str, doc("A hash of these cases, their suites, and which shard each belongs to.")
-    ]
+    split_digest: Annotated[str, doc("A hash of these cases, their suites, and the shard of each.")]
     judging: Annotated[
         dict[str, Any], doc("The gates of the ini file, by option, which are judged over all shards.")
     ] = {}
@@ -150,7 +149,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         ),
     ] = {}
     cached_answers_from: Annotated[
-        Literal["replayed", "resumed", "shared"],
+        AnswersFrom,
         doc("Where cached answers came from: a cassette, the previous run, this run."),
     ] = "shared"
     models: Annotated[tuple[AskedModel, ...], doc("The models that were asked.")] = ()

@@ -18,7 +18,7 @@ from ..engine.models.known import table_date
 from ..record.document import Document, RowsDocument
 from ..record.encoding import to_json
 from ..record.results import CaseRow, KeptCase
-from ..record.run import SCORING_VERSION, AskedModel, Git, Run, Unreadable, new_run_id
+from ..record.run import SCORING_VERSION, AnswersFrom, AskedModel, Git, Run, Unreadable, new_run_id
 from ..reports.outputs import WrittenReports, on_github
 from ..settings.settings import Settings
 from ..verdicts.run import RunVerdict, foresee
@@ -28,7 +28,7 @@ from .observers import Observers
 from .part import PartOfRun, joined
 from .process import Process
 from .results import RunResults
-from .worker_cases import SelectedCase, read_from_worker, selected_in
+from .worker_cases import SelectedCase, read_from_worker
 
 if TYPE_CHECKING:
     from ..suite.model import Suite
@@ -85,7 +85,8 @@ class EvalRun:
         """Keep the cases that a worker has collected. All workers collect the same."""
         if not self.selected_cases:
             self.selected_cases = cases
-            self.note(selected=selected_in(cases.values()))
+            rows = (each.if_crashed for each in cases.values())
+            self.note(selected=sum(not (row.is_python or row.variant) for row in rows))
             self.foresee(cases.values())
 
     def note(self, **facts: object) -> None:
@@ -98,9 +99,7 @@ class EvalRun:
         if settings.judging.gates.confidence is None or settings.asking.transcripts is not None:
             return
         planned = (each for each in cases if each.trials and not each.if_crashed.variant)
-        rows = [
-            structs.replace(each.if_crashed, outcome="passed", answered=each.trials) for each in planned
-        ]
+        rows = [structs.replace(c.if_crashed, outcome="passed", answered=c.trials) for c in planned]
         self.observers.planned(foresee(rows, settings.judging))
 
     def crashed(self, nodeid: str) -> None:
@@ -164,6 +163,7 @@ class EvalRun:
     def about(self) -> Run:
         """The run itself, for its document and the history."""
         facts, asking = self.all_facts, self.settings.asking
+        source: AnswersFrom = "replayed" if asking.cassette else "resumed" if asking.resume else "shared"
         models = [AskedModel(spec.label, spec.identity) for spec in asking.models]
         models += [AskedModel(*each, by_test=True) for each in facts.agents.items()]
         return Run(
@@ -181,12 +181,7 @@ class EvalRun:
             tests_failed=self.tests_failed,
             max_cost_usd=asking.max_cost,
             spent=dict(facts.spent),
-            # Where the answers came from that this run did not request.
-            cached_answers_from="replayed"
-            if asking.cassette
-            else "resumed"
-            if asking.resume
-            else "shared",
+            cached_answers_from=source,
             models=tuple(models),
             options=dict(self.settings.options),
             git=self._git,

@@ -15,20 +15,14 @@ from .place import CaseAndBlank
 
 def unknown_metric(settings: Settings, metrics: Collection[str]) -> str:
     """The problem with a metric that an option names; empty if there is none."""
-    derived = [PASS_RATE, "pass@K", "pass^K"]
+    scored = [*metrics, PASS_RATE, "pass@K", "pass^K"]
     asked = [
         (f"threshold={name}={'null' if value is None else given_text(value)}", name, [*metrics, *LIMITS])
         for name, value in (settings.asking.overrides.thresholds or {}).items()
     ]
     for rule in settings.judging.gates.fail_under:
         if not rule.is_derived:
-            asked.append(
-                (
-                    f"fail-under={rule.metric}={given_text(rule.needed)}",
-                    rule.metric,
-                    [*metrics, *derived],
-                )
-            )
+            asked.append((f"fail-under={rule.metric}={given_text(rule.needed)}", rule.metric, scored))
     for option, metric, names in asked:
         if metric not in names:
             hint = near(metric, names) or f"; expected one of {', '.join(sorted(names))}"

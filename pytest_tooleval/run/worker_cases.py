@@ -29,11 +29,6 @@ class SelectedCase(Struct, frozen=True):
 _DECODER = msgspec.json.Decoder(SelectedCase)
 
 
-def selected_in(cases: Iterable[SelectedCase]) -> int:
-    """The number of cases of suites, without variants."""
-    return sum(not (each.if_crashed.is_python or each.if_crashed.variant) for each in cases)
-
-
 def write_for_controller(process: Process, by: object, cases: Iterable[SelectedCase]) -> None:
     """Leave cases for the controller, unless that is on another machine."""
     file = process.cases_of(by) if process.is_worker and not process.is_remote else None

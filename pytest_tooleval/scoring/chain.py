@@ -52,10 +52,8 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     texts = text_checks(case, transcript)
     chain = _Chain(case, transcript, texts)
     calls = [(case, call) for call in chain.calls]
-    assessment = Assessment(
-        chain.drafts(), calls, chain.failure, chain.parts, chain.pairs, chain.malformed
-    )
-    return with_texts(assessment, texts)
+    mistakes = chain.failure, chain.parts, chain.pairs, chain.malformed
+    return with_texts(Assessment(chain.drafts(), calls, *mistakes), texts)
 
 
 class _Chain:
@@ -68,9 +66,7 @@ class _Chain:
         self.calls, self._contents, self._best, taken = _walk(case, rounds[: case.round_limit])
         self._completing = self._best.call if self._best else None
         self.malformed = self._best.malformed if self._best else None
-        self._completed_at = next(
-            (i for i, call in enumerate(self.calls) if call is self._completing), None
-        )
+        self._completed_at = next((i for i, c in enumerate(self.calls) if c is self._completing), None)
         self._surplus: list[int] = []
         self._extra: list[ToolCall] = []
         if self._completing is not None and not case.expected.takes_any:
@@ -189,11 +185,7 @@ class _Chain:
         if expected is None and not self.malformed:
             return "arguments are not scored", ()
         lines = check_arguments(self._case, expected or {}, self._completing)
-        of = (
-            "arguments of the completing call"
-            if self._completing
-            else "the chain has no completing call"
-        )
+        of = "arguments of the completing call" if self._best else "the chain has no completing call"
         return of, lines
 
     def _explain_overall(self) -> Explained:

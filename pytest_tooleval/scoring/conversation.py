@@ -166,9 +166,8 @@ def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -
     if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and match != "exact":
         failure = "missing_call" if match == "contains" else "surplus_call"
     lines = partial(_call_lines, match, drafts)
-    return SpanCheck(
-        "calls", drafts["overall"].value or 0.0, failure, lines, span.place, paired.malformed
-    )
+    overall = drafts["overall"].value or 0.0
+    return SpanCheck("calls", overall, failure, lines, span.place, paired.malformed)
 
 
 def _extra(case: ResolvedCase, span: Span) -> Iterator[SpanCheck]:

@@ -35,10 +35,8 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     made_by_all = with_listed_names(case, ended)
     scored = scored_part(case, made_by_all)
     assessment = (_of_test if case.by_test else KINDS[case.kind])(case, scored)
-    drafts = {
-        **assessment.drafts,
-        "arguments_valid": score_arguments(assessment.calls, assessment.turns),
-    }
+    valid = score_arguments(assessment.calls, assessment.turns)
+    drafts = {**assessment.drafts, "arguments_valid": valid}
     if case.policies:
         drafts["policies"] = score_policies(case, without_asked(case, made_by_all))
     if case.kind != "conversation" and has_deferred(case):

@@ -219,11 +219,9 @@ class PairedCalls:
             j = self.pairing.pairs.get(i)
             share = None if j is None else self._share(i, j)
             parts.append(f"{0.0 if share is None else weighted(1.0, share.value):.4g}")
-        value, more = self.pairing.total / self._denominator, " + …" * (len(self._due) > 10)
-        return (
-            f"{value:.4g} = ({' + '.join(parts) or 0}{more}) / {self._denominator}{self._counts()}",
-            (),
-        )
+        value, terms = self.pairing.total / self._denominator, " + ".join(parts) or 0
+        more = " + …" * (len(self._due) > 10)
+        return f"{value:.4g} = ({terms}{more}) / {self._denominator}{self._counts()}", ()
 
     def _paired(self, index: int) -> ToolCall | None:
         j = self.pairing.pairs.get(index)

@@ -201,9 +201,8 @@ class _JudgedCalls:
         if not others:
             return f"no earlier call of {name}"
         if not before:
-            at = (
-                "was called in the same reply" if others[-1].reply == made.reply else "was still running"
-            )
+            is_beside = others[-1].reply == made.reply
+            at = "was called in the same reply" if is_beside else "was still running"
             return f"{name} {at}, so its answer was not known"
         last = before[-1]
         if last.status == (other.status or "ok") and other.has_result:

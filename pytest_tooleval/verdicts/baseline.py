@@ -384,12 +384,7 @@ def _changes(models: Sequence[_Model]) -> ComparedCases:
 
 
 def _loosened(models: Sequence[_Model]) -> tuple[LoosenedCase, ...]:
-    pairs = (
-        (old, new)
-        for model in models
-        for old, new in model.pairing.same
-        if old.answered and new.answered
-    )
+    pairs = ((old, new) for m in models for old, new in m.pairing.same if old.answered and new.answered)
     cases = (
         LoosenedCase(*astuple(new.identity.of_case), what=what)
         for old, new in pairs
