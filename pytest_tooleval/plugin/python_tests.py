@@ -79,19 +79,19 @@ class Tooleval:
     def __init__(self, case: PythonCase) -> None:
         self._case = case
 
-    def __call__(self, prompt: Prompt, **words: Unpack[QuestionOptions]) -> AgentRun:
+    def __call__(self, prompt: Prompt, **options: Unpack[QuestionOptions]) -> AgentRun:
         """Ask, and return what the agent did. The guide to tests in Python lists the keywords.
 
         `agent` is an agent of a library or a function; without it, the run's model is asked. `world`
         answers the tools, and `tools` only describes them. Raises ModelError if there is no answer.
         """
         __tracebackhide__ = True
-        return self._case.ask(prompt, words)
+        return self._case.ask(prompt, options)
 
-    async def arun(self, prompt: Prompt, **words: Unpack[QuestionOptions]) -> AgentRun:
+    async def arun(self, prompt: Prompt, **options: Unpack[QuestionOptions]) -> AgentRun:
         """Like a call, for async tests. With `loop="test"`, the agent runs on the test's event loop."""
         __tracebackhide__ = True
-        return await self._case.arun(prompt, words)
+        return await self._case.arun(prompt, options)
 
 
 class PythonTests:

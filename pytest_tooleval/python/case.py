@@ -49,24 +49,24 @@ class PythonCase:
         """Whether the running body has asked."""
         return self.number in self._runs or self.number in self._errors
 
-    def ask(self, prompt: Prompt, words: QuestionOptions) -> AgentRun:
+    def ask(self, prompt: Prompt, options: QuestionOptions) -> AgentRun:
         """Ask, and wait for the agent's turn. Raises ConfigError, or ModelError without an answer."""
         __tracebackhide__ = True
-        if words.get("loop") is not None:
+        if options.get("loop") is not None:
             raise ConfigError('loop="test" needs the test\'s event loop: await tooleval.arun(...)')
         try:
-            agent = agent_of(words, self._setting.test)
+            agent = agent_of(options, self._setting.test)
             own_tools = agent.tools() if agent is not None and agent.kind is not None else None
-            found = question(prompt, words, self._setting, agent, own_tools)
+            found = question(prompt, options, self._setting, agent, own_tools)
             running = self._begin(found)
         except ToolevalError as error:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
         return self._heard(self._wait(running.dialogue.test_may_speak))
 
-    async def arun(self, prompt: Prompt, words: QuestionOptions) -> AgentRun:
+    async def arun(self, prompt: Prompt, options: QuestionOptions) -> AgentRun:
         """Like `ask`, for async tests."""
         __tracebackhide__ = True
-        is_tests = words.get("loop") == "test"
+        is_tests = options.get("loop") == "test"
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -74,11 +74,13 @@ class PythonCase:
                 "arun needs asyncio; on another event loop, call tooleval(...), which waits"
             ) from None
         try:
-            agent = agent_of(words, self._setting.test)
+            agent = agent_of(options, self._setting.test)
             own_tools = None
             if agent is not None and agent.kind is not None:
                 own_tools = await agent.own_tools() if is_tests else agent.tools()
-            found = question(prompt, words, self._setting, agent, own_tools, loop if is_tests else None)
+            found = question(
+                prompt, options, self._setting, agent, own_tools, loop if is_tests else None
+            )
             running = self._begin(found)
         except ToolevalError as error:
             raise error.with_traceback(None) from None
@@ -169,8 +171,8 @@ class PythonCase:
         asked = self.question
         assert asked is not None
         answers = [self._answer(number) for number in range(trials)]
-        given = [self._given(number) for number in range(trials)]
-        return evaluate(asked.placed, answers, asked.job.scorers, given=given)
+        body_scores = [self._given(number) for number in range(trials)]
+        return evaluate(asked.placed, answers, asked.job.scorers, body_scores=body_scores)
 
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:

@@ -38,7 +38,7 @@ Prompt = str | Sequence[str | Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 
 
 class QuestionOptions(TypedDict, total=False):
-    """What a question may have beside its prompt. The last ones are the words of suites."""
+    """What a question may have beside its prompt. The last ones are the fields of suites."""
 
     agent: Any
     name: str
@@ -109,19 +109,19 @@ class Question(NamedTuple):
         return self.job.case
 
 
-def agent_of(words: QuestionOptions, test: Test) -> AgentOfTest | None:
-    """The agent of a question, if it has one. Raises TypeError for unknown words."""
+def agent_of(options: QuestionOptions, test: Test) -> AgentOfTest | None:
+    """The agent of a question, if it has one. Raises TypeError for unknown options."""
     __tracebackhide__ = True
     known = QuestionOptions.__annotations__
-    unknown = next((name for name in words if name not in known), None)
+    unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
         raise TypeError(f"tooleval() takes no {unknown}={_instead_of(unknown)}")
-    if (loop := words.get("loop")) not in (None, "test"):
+    if (loop := options.get("loop")) not in (None, "test"):
         raise ConfigError(f'loop: expected "test", got {loop!r}')
-    name = words.get("name")
+    name = options.get("name")
     if name is not None and not (isinstance(name, str) and name.strip()):
         raise ConfigError(f"name: expected the name of the agent in reports, got {name!r}")
-    agent = words.get("agent")
+    agent = options.get("agent")
     return None if agent is None else AgentOfTest(agent, name, test)
 
 
@@ -135,7 +135,7 @@ def _instead_of(unknown: str) -> str:
 
 def question(
     prompt: Prompt,
-    words: QuestionOptions,
+    options: QuestionOptions,
     setting: PythonSetting,
     agent: AgentOfTest | None,
     own_tools: Sequence[Mapping[str, Any]] | None,
@@ -144,9 +144,9 @@ def question(
     """Make a case of a question; `own_tools` are those of a library's agent. Raises ConfigError."""
     __tracebackhide__ = True
     test, asking = setting.test, setting.asking
-    offered = _offered(words, setting, own_tools)
-    has_rounds = offered.world is not None or offered.run_tools or "user" in words
-    data = _data(prompt, words, setting, offered.tools)
+    offered = _offered(options, setting, own_tools)
+    has_rounds = offered.world is not None or offered.run_tools or "user" in options
+    data = _data(prompt, options, setting, offered.tools)
     suite, written = _read(data, test, has_rounds=has_rounds)
     case = resolve(suite, written, asking.overrides)
     case = structs.replace(
@@ -164,15 +164,15 @@ def question(
     if agent is None:
         model = setting.plain_model()
     else:
-        model = _spec(agent, words, test, offered.run_tools, loop)
+        model = _spec(agent, options, test, offered.run_tools, loop)
     is_shared = agent is None or agent.home.is_shared
     sign = (
         data,
         agent and (agent.label, sign_of(agent.agent, is_shared=is_shared)),
-        sign_of(words.get("world"), is_shared=False),
+        sign_of(options.get("world"), is_shared=False),
     )
     place = _place(case, model, test, suite)
-    has_others = own_tools is not None or "provider_tools" in words
+    has_others = own_tools is not None or "provider_tools" in options
     return Question(_job(case, model, setting), sign, is_shared, place, has_others)
 
 
@@ -185,9 +185,9 @@ class _Offered(NamedTuple):
 
 
 def _offered(
-    words: QuestionOptions, setting: PythonSetting, own_tools: Sequence[Mapping[str, Any]] | None
+    options: QuestionOptions, setting: PythonSetting, own_tools: Sequence[Mapping[str, Any]] | None
 ) -> _Offered:
-    world, given = words.get("world"), words.get("tools")
+    world, given = options.get("world"), options.get("tools")
     spec = None if world is None else world_of(world, setting.trials, setting.test)
     tools = own_tools if given is None else described(given)
     if spec is not None:
@@ -234,12 +234,12 @@ def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> Ca
 
 def _spec(
     agent: AgentOfTest,
-    words: QuestionOptions,
+    options: QuestionOptions,
     test: Test,
     run_tools: bool,
     loop: asyncio.AbstractEventLoop | None,
 ) -> ModelSpec:
-    files = [test.path.parent / each for each in words.get("identity", ())]
+    files = [test.path.parent / each for each in options.get("identity", ())]
     missing = next((each for each in files if not each.is_file()), None)
     if missing is not None:
         raise ConfigError(f"identity: there is no file {missing}")
@@ -247,10 +247,10 @@ def _spec(
 
 
 def _data(
-    prompt: Prompt, words: QuestionOptions, setting: PythonSetting, tools: Sequence[Mapping[str, Any]]
+    prompt: Prompt, options: QuestionOptions, setting: PythonSetting, tools: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The question as a suite has it."""
-    written = {name: _written(value) for name, value in words.items() if name not in _OWN}
+    written = {name: _written(value) for name, value in options.items() if name not in _OWN}
     of_suite = {name: written.pop(name) for name in _OF_SUITE if name in written}
     case: dict[str, Any] = {"id": "test", "may_change_nothing": True, **written}
     if setting.marked_trials is not None:

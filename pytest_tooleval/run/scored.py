@@ -16,29 +16,29 @@ from .place import CaseAndBlank
 
 
 def evaluate(
-    place: CaseAndBlank,
+    placed: CaseAndBlank,
     answers: Sequence[TrialAnswer],
     scorers: Sequence[Scorer] = (),
     *,
     explain: bool = True,
-    given: Sequence[Mapping[str, Score]] = (),
+    body_scores: Sequence[Mapping[str, Score]] = (),
 ) -> CaseResult:
     """Score and judge a case. One that cannot be scored is an error.
 
-    `explain=False` explains only the scores of cases that did not pass. `given` are the scores that a
-    Python test gave to each trial.
+    `explain=False` explains only the scores of cases that did not pass. `body_scores` are the
+    scores that a Python test gave to each trial.
     """
-    case = place.case
+    case = placed.case
     scored: list[Scored] = []
     try:
         require_evidence(case, scorers)
         try:
             for number, answer in enumerate(answers):
-                of_body = given[number] if given else None
+                of_body = body_scores[number] if body_scores else None
                 scored.append(
                     Scored(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
                     if isinstance(answer, ModelError)
-                    else score_trial(case, answer, scorers=scorers, trial=number, given=of_body)
+                    else score_trial(case, answer, scorers=scorers, trial=number, body_scores=of_body)
                 )
         except ScoringError:
             # A forbidden call in another trial fails the case, whatever this one cannot say.
@@ -51,10 +51,10 @@ def evaluate(
         if explain or outcome != "passed":
             trials = tuple(each.explained() for each in scored)
     except ScoringError as error:
-        return structs.replace(place.blank, outcome="error", reason=f"cannot be scored: {error}")
+        return structs.replace(placed.blank, outcome="error", reason=f"cannot be scored: {error}")
     called = tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls))
     return structs.replace(
-        place.blank,
+        placed.blank,
         outcome=outcome,
         reason=reason,
         scores=scores,

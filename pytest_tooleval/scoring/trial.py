@@ -169,12 +169,12 @@ def score_trial(
     *,
     scorers: Sequence[Scorer] = (),
     trial: int = 0,
-    given: Mapping[str, Score] | None = None,
+    body_scores: Mapping[str, Score] | None = None,
 ) -> Scored:
     """Score one conversation, and judge it by the case's thresholds.
 
-    `given` are the scores that the body of a Python test gave; `overall` says whether its assertions
-    held.
+    `body_scores` are the scores that the body of a Python test gave; `overall` says whether its
+    assertions held.
 
     Without a usable answer, every applicable metric is 0 and the trial fails. If others made a part of
     it unreadable, the trial is an error, unless a forbidden call was read. Raises ScoringError if the
@@ -194,13 +194,12 @@ def score_trial(
             zero = Score(0.0, f"no usable answer ({unusable.category.replace('_', ' ')})")
             zeros = [m for m, score in scores.items() if score.value is not None and m not in PENALTIES]
             zeros += (metric for scorer in scorers for metric in scorer.metrics)
-            zeros += given or ()
+            zeros += body_scores or ()
             scores |= dict.fromkeys(zeros, zero)
         else:
             for scorer in scorers:
                 scores.update(run_scorer(scorer, case, assessment.with_expected_stop))
-            of_body = {m: score for m, score in (given or {}).items() if m not in assessment.drafts}
-            scores.update(of_body)
+            scores |= {m: s for m, s in (body_scores or {}).items() if m not in assessment.drafts}
         result = TrialResult(
             trial=trial,
             scores=scores,
