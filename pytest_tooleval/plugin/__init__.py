@@ -257,6 +257,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return EvalScheduling(config, log, settings_of(config).asking)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say that a run of everything has no case, which the ini file's gates are for."""
+    is_part = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.collectonly
+    if is_part or config.option.no_summary or _session_key in config.stash:
+        return
+    gates = [
+        key for key in ("preset", "fail_under", "fail_over", "baseline") if key in ini_options(config)
+    ]
+    if gates:
+        text = f"no tool calling case was collected: tooleval_{gates[0]} of the ini file judged nothing"
+        terminalreporter.write_line(text, yellow=True, bold=True)
+
+
 # Gates are reported after the terminal's [100%].
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:

@@ -205,6 +205,9 @@ class Terminal(Observer):
         facts, settings = self._run.all_facts, self._run.settings
         whole = reporter.config.option.verbose > 0
         reporter.write_sep("=", "tool calling")
+        if reporter.config.option.verbose < 0:  # there was no header
+            for text in settings.replaced:
+                reporter.write_line(f"tooleval: {printable(text)}")
         _write(reporter, score_lines(document, whole=whole))
         # If they fail the run, the verdict has them.
         outdated = () if settings.judging.needs_new_answers and self._run.is_complete else facts.outdated

@@ -211,6 +211,8 @@ PRESETS = {
             "fail_under": "",
             "fail_over": r"(.*:)?\s*errors\s*=",
             "confidence": "",
+            # 0 is the strictest limit, and the strictest penalty.
+            "threshold": r"(.*=)?\s*null\s*$|((?!max_|.*_penalty).*=)?\s*0*\.?0*%?\s*$",
         },
     ),
     "pr": Preset(

@@ -177,8 +177,13 @@ def _without(value: Any, lost: Collection[str]) -> Any:
 
 
 def read_gates(given: GivenOptions) -> Gates:
-    """The gates. The later one of two for the same thing holds."""
+    """The gates. The later one of two for the same thing holds. Raises ConfigError."""
     rules = {rule.of: rule for key in _GATES for rule in given[key]}
+    if "fail_over" in given.typed and not given.has("baseline"):
+        from ..verdicts.rules import BROKEN
+
+        if any(rule.metric == BROKEN for rule in rules.values()):
+            raise ConfigError(f"--tooleval-fail-over={BROKEN}=...: needs --tooleval-baseline=FILE|RUN")
     return Gates(tuple(rules.values()), given["confidence"], any(map(given.is_typed, _GATES)))
 
 

@@ -67,7 +67,7 @@ def judge_run(
         comparison = _compared(cases, run, judging, suites)
     except NoBaseline as error:
         uncompared = str(error)
-        problem = uncompared if judging.strict else ""
+        problem = f"{uncompared}; run once without it" if judging.strict else ""
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
     gates = judge_gates(cases, judging, run.case_counts, comparison)

@@ -64,8 +64,10 @@ def run_summary(document: RowsDocument) -> RunSummary:
         selected=run.selected,
         gates_failed=failures.count(True),
         is_partial=run.partial or bool(ending(run.status, run.exitstatus)),
-        # A run with a drop, a selection of cases or missing answers must not become the baseline.
+        # A run with a drop, a selection of cases or missing answers must not become the baseline, nor
+        # one that failed for another reason.
         is_good=is_whole
+        and not run.exitstatus
         and is_answered
         and none_failed
         and True not in failures

@@ -115,6 +115,13 @@ def test_a_fork_replays_and_comments_in_its_summary(job: Job) -> None:
     assert "A fork gets no secrets: only recorded answers were replayed. 2 of 2 cases" in job.summary
     assert "::warning title=not evaluated%3A 0 of 2::not asked: no recorded answer" in job.ran
     assert not (job.folder / ".tooleval" / "history.db").exists()
+    job.git("checkout", "tapes")
+    # Nor a part for the whole: Paris is right, and Oslo has no recorded answer.
+    tape = job.folder / "tapes" / "weather.jsonl"
+    tape.write_text("\n".join(line for line in tape.read_text().splitlines() if "in Paris?" in line))
+    assert job.run(fork=True) == 0, job.output
+    assert job.status[0] == "pending"
+    assert "1 of 2 cases could not be evaluated" in job.summary
     # What it was asked before, and gets wrong, is a failure in a fork as well.
     job.git("checkout", "tapes")
     assert job.step("run", fork=True) == 1

@@ -109,7 +109,7 @@ def test_the_list_tells_which_runs_are_good(history: History, invoke: Invoke) ->
     rows = [re.split("  +", line) for line in invoke("history").output.splitlines()[1:]]
     assert [row[2] for row in rows] == [
         "inconclusive, good",
-        "failed, good",
+        "failed",
         "incomplete (interrupted)",
         "passed, partial",
         "failed",

@@ -158,7 +158,16 @@ def test_the_gate_of_the_ini_file_says_nothing_of_other_tests(three: Project) ->
     assert result.ret == 1
     lines = ["agent FAILED: 2 of 3 cases passed; overall: 0.87 < 0.90*", "  tool_selection: 1.00 >= *"]
     result.stdout.fnmatch_lines(lines, consecutive=True)
-    assert three.run("test_other.py").ret == 0
+    missed = "no tool calling case was collected: tooleval_fail_under of the ini file judged nothing"
+    alone = three.run("test_other.py")
+    assert alone.ret == 0
+    alone.stdout.no_fnmatch_line(missed)
+    # A run of everything says that its suites are gone.
+    for suite in three.path.glob("*.tooleval.json"):
+        suite.rename(suite.with_suffix(".off"))
+    everything = three.run()
+    assert everything.ret == 0
+    everything.stdout.fnmatch_lines([missed])
     # One asked for does not pass without a case.
     result = three.run("test_other.py", "--tooleval-fail-under=overall=0.9")
     assert result.ret == 1

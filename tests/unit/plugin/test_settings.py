@@ -194,12 +194,16 @@ def test_strict_on_the_command_line_replaces_what_is_looser_in_the_ini_file(tmp_
     assert settings(tmp_path, "preset=strict", **{"pass": "all"}).replaced == ()
 
 
-@pytest.mark.parametrize(
-    "looser", ["fail-under=0.8", "fail-over=errors=2%", "fail-over=model=x:errors=1", "pass=4/5"]
-)
+LOOSER = """
+fail-under=0.8  fail-over=errors=2%  fail-over=model=x:errors=1  pass=4/5
+threshold=0  threshold=0.0  threshold=overall=0%  threshold=no_extra_calls=null
+"""
+
+
+@pytest.mark.parametrize("looser", LOOSER.split())
 def test_strict_cannot_be_combined_with_what_tolerates_failures(tmp_path: Path, looser: str) -> None:
     key, _, value = looser.partition("=")
-    ini: dict[str, Any] = {key.replace("-", "_"): [value] if key.startswith("fail") else value}
+    ini: dict[str, Any] = {key.replace("-", "_"): value if key == "pass" else [value]}
     expected = f"preset=strict: cannot be combined with --tooleval-{looser}: no failure or error is"
     with pytest.raises(pytest.UsageError, match=expected) as caught:
         settings(tmp_path, f"preset=strict --{looser}")
@@ -208,6 +212,20 @@ def test_strict_cannot_be_combined_with_what_tolerates_failures(tmp_path: Path, 
         settings(tmp_path, preset="strict", **ini)
     settings(tmp_path, f"--{looser}".lstrip("-"), preset="strict")
     settings(tmp_path, "preset=strict", **ini)
+
+
+def test_strict_takes_thresholds_that_require_something(tmp_path: Path) -> None:
+    for threshold in ("0.05", "overall=.5", "max_calls=0", "redundancy_penalty=0", "tool_selection=1"):
+        settings(tmp_path, f"preset=strict --threshold={threshold}")
+
+
+def test_newly_broken_cases_need_a_baseline(tmp_path: Path) -> None:
+    settings(tmp_path, fail_over=["broken=0"])  # which some runs may not have
+    settings(tmp_path, "fail-over=broken=0 --baseline=good")
+    with pytest.raises(
+        pytest.UsageError, match="--tooleval-fail-over=broken=...: needs --tooleval-base"
+    ):
+        settings(tmp_path, "fail-over=errors=1 --fail-over=suite:broken=0")
 
 
 def test_the_ini_file_takes_what_presets_set(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ def test_a_baseline_that_is_not_there() -> None:
     assert found.uncompared == "no good run yet"
     assert (found.comparison, found.problems) == (None, [])
     strict = judge_run(new, RUN, Judging(baseline=absent, strict=True))
-    assert strict.problems == [RunProblem("baseline", "no good run yet")]
+    assert strict.problems == [RunProblem("baseline", "no good run yet; run once without it")]
     named = judge_run(new, RUN, Judging(baseline=against([], "good")))
     assert named.problems == [RunProblem("baseline", "no complete run yet")]
     assert judge_run([], RUN, Judging(baseline=against([], "good", known=False))) == RunVerdict(

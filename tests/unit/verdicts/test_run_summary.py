@@ -79,6 +79,7 @@ def test_the_verdict(rows: list[dict[str, Any]], run: dict[str, Any], expected: 
     [
         ([PASSED], {"exitstatus": 0}, True),
         ([PASSED], {"exitstatus": 2}, False),
+        ([PASSED], {"exitstatus": 1}, False),  # such as another test, or answers of older code
         ([FAILED], {"exitstatus": 1}, False),
         ([PASSED, TOLERATED], {"exitstatus": 0, "gates": (gate(True),)}, True),
         ([PASSED], {"exitstatus": 1, "gates": (gate(True), gate(False))}, False),
