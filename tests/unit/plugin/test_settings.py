@@ -222,9 +222,7 @@ def test_strict_takes_thresholds_that_require_something(tmp_path: Path) -> None:
 def test_newly_broken_cases_need_a_baseline(tmp_path: Path) -> None:
     settings(tmp_path, fail_over=["broken=0"])  # which some runs may not have
     settings(tmp_path, "fail-over=broken=0 --baseline=good")
-    with pytest.raises(
-        pytest.UsageError, match="fail-over=broken=.*: needs --tooleval-base"
-    ):
+    with pytest.raises(pytest.UsageError, match=r"fail-over=broken=.*: needs --tooleval-base"):
         settings(tmp_path, "fail-over=errors=1 --fail-over=suite:broken=0")
 
 
