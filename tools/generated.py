@@ -159,7 +159,7 @@ _VALUES = {
     "model": "gpt-5-mini,claude",
     "trials": "5",
     "threshold": "tool_selection=0.9",
-    "fail-under": "tag=smoke:1",
+    "fail-under": "0.9",
     "baseline": "good",
     "cassette": "cassettes",
     "max-cost": "2.50",
@@ -398,7 +398,7 @@ _COMMAND_LINES = {
     "mutate": "tooleval mutate weather.tooleval.json",
     "show": "tooleval show latest",
     "compare": "tooleval compare good latest",
-    "ci": "tooleval ci comment",
+    "ci": "tooleval ci run",
 }
 
 
