@@ -33,7 +33,7 @@ from .items import CaseFailure, reason_in, settle, told
 from .preconditions import no_model
 from .processes import may_ask
 from .python_reports import clean_report, show
-from .python_trials import repeated
+from .python_trials import is_assertion, repeated
 from .settings import config_tables
 from .verdicts import leave_to_gate
 
@@ -345,10 +345,11 @@ class PythonTests:
             if report.skipped and not hasattr(report, "wasxfail"):
                 result = case.skipped(reason_in(report))
             else:
-                case.ended(raised)
+                case.ended(raised, is_assertion=is_assertion(raised))
                 result = case.conclude()
         settings = self._run.settings
-        model_failed = result.outcome != "passed"
+        # A plugin may fail what the model did right, but by an assertion of the test.
+        model_failed = result.outcome != "passed" or is_assertion(raised)
         result = settle(report, result, call)
         if report.failed:
             if call.excinfo is not None and isinstance(raised, CaseFailure):

@@ -55,6 +55,11 @@ def _trials(case: PythonCase) -> Iterator[AbstractContextManager[None]]:
     _judge(case, raised)
 
 
+def is_assertion(raised: BaseException | None) -> bool:
+    """True for a failed assertion, even one by `pytest.fail` or `pytest.raises`."""
+    return isinstance(raised, (AssertionError, pytest.fail.Exception))
+
+
 _PASSING_ON = (KeyboardInterrupt, GeneratorExit, pytest.exit.Exception)
 
 
@@ -73,7 +78,7 @@ def _ending(case: PythonCase, raised: list[BaseException]) -> Iterator[None]:
     except BaseException as error:
         if not case.has_asked:
             raise
-        case.ended(error)
+        case.ended(error, is_assertion=is_assertion(error))
         raised.append(error)
     else:
         if case.has_asked or case.question is None:
@@ -92,5 +97,5 @@ def _judge(case: PythonCase, raised: Sequence[BaseException]) -> None:
     others = [each for each in raised if not isinstance(each, ModelError)]
     chosen = errors or others if result.outcome == "error" else others
     if chosen:
-        raise chosen[0]
+        raise min(chosen, key=is_assertion)
     raise CaseFailure(result.reason)

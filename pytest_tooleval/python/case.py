@@ -13,6 +13,7 @@ from ..record.results import CaseResult, Score
 from ..record.transcript import Transcript
 from ..run.asker import Asker, RunningDialogue
 from ..run.scored import evaluate
+from ..scoring.trial import BodyResult
 from ..secrets import clean_reason
 from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, question
 from .run import AgentRun, WaitFor, error_of
@@ -39,6 +40,8 @@ class PythonCase:
         self._runs: dict[int, AgentRun] = {}
         self._errors: dict[int, ModelError] = {}
         self._wrong: dict[int, str] = {}
+        # The bodies that raised anything but a failed assertion.
+        self._raised: set[int] = set()
 
     @property
     def trials(self) -> int:
@@ -129,8 +132,11 @@ class PythonCase:
             raise error.with_traceback(None) from None
         return self._runs[self.number]
 
-    def ended(self, raised: BaseException | None) -> None:
-        """Note how the running body ended, and end its conversation."""
+    def ended(self, raised: BaseException | None, *, is_assertion: bool = False) -> None:
+        """Note how the running body ended, and end its conversation.
+
+        `is_assertion` means that what it raised is a failed assertion.
+        """
         number, run = self.number, self._runs.get(self.number)
         if number in self._running:
             running = self._running[number]
@@ -144,6 +150,8 @@ class PythonCase:
             self._errors[number] = run.error
         if raised is not None:
             self._wrong[number] = reason_of(raised)
+            if not is_assertion:
+                self._raised.add(number)
         elif self.noted:
             self._wrong[number] = self.noted
         self.noted = ""
@@ -171,8 +179,8 @@ class PythonCase:
         asked = self.question
         assert asked is not None
         answers = [self._answer(number) for number in range(trials)]
-        body_scores = [self._given(number) for number in range(trials)]
-        return evaluate(asked.placed, answers, asked.job.scorers, body_scores=body_scores)
+        bodies = [self._body(number) for number in range(trials)]
+        return evaluate(asked.placed, answers, asked.job.scorers, bodies=bodies)
 
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:
@@ -183,11 +191,12 @@ class PythonCase:
             return found
         return structs.replace(found, judged=(*found.judged, *judged))
 
-    def _given(self, number: int) -> dict[str, Score]:
+    def _body(self, number: int) -> BodyResult:
         wrong = self._wrong.get(number)
         overall = Score(1.0, "the test's assertions held") if wrong is None else Score(0.0, wrong)
         run = self._runs.get(number)
-        return {"overall": overall, **(run.scores if run is not None else {})}
+        scores = {"overall": overall, **(run.scores if run is not None else {})}
+        return BodyResult(scores, wrong or "" if number in self._raised else "")
 
     def close(self) -> None:
         """Cancel what nobody will read."""

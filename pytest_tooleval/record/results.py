@@ -49,6 +49,7 @@ FailureCategory = Literal[
     "missing_result",
     "wrong_text",
     "failed_assertion",
+    "unexpected_exception",
     "over_limit",
     "below_threshold",
 ]
@@ -275,6 +276,11 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     def broke_policy(self) -> bool:
         """True if a trial broke a policy."""
         return any(trial.failure == "broken_policy" for trial in self.trials)
+
+    @property
+    def has_raised(self) -> bool:
+        """True if a trial of a Python test raised anything but a failed assertion."""
+        return any(trial.failure == "unexpected_exception" for trial in self.trials)
 
     @property
     def leaked(self) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import structs
 
 from ..engine.runner import TrialAnswer
 from ..errors import ModelError, ScoringError
-from ..record.results import CaseResult, Score, TrialError, TrialResult
+from ..record.results import CaseResult, TrialError, TrialResult
 from ..scoring.registry import Scorer
-from ..scoring.trial import Scored, require_evidence, score_trial
+from ..scoring.trial import BodyResult, Scored, require_evidence, score_trial
 from ..verdicts.case import Standard, decide
 from .place import CaseAndBlank
 
@@ -21,12 +21,12 @@ def evaluate(
     scorers: Sequence[Scorer] = (),
     *,
     explain: bool = True,
-    body_scores: Sequence[Mapping[str, Score]] = (),
+    bodies: Sequence[BodyResult] = (),
 ) -> CaseResult:
     """Score and judge a case. One that cannot be scored is an error.
 
-    `explain=False` explains only the scores of cases that did not pass. `body_scores` are the
-    scores that a Python test gave to each trial.
+    `explain=False` explains only the scores of cases that did not pass. `bodies` are those of a
+    Python test, one for each trial.
     """
     case = placed.case
     scored: list[Scored] = []
@@ -34,11 +34,11 @@ def evaluate(
         require_evidence(case, scorers)
         try:
             for number, answer in enumerate(answers):
-                of_body = body_scores[number] if body_scores else None
+                body = bodies[number] if bodies else BodyResult({})
                 scored.append(
                     Scored(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
                     if isinstance(answer, ModelError)
-                    else score_trial(case, answer, scorers=scorers, trial=number, body_scores=of_body)
+                    else score_trial(case, answer, scorers=scorers, trial=number, body=body)
                 )
         except ScoringError:
             # A forbidden call in another trial fails the case, whatever this one cannot say.

@@ -146,6 +146,20 @@ def _offered(case: ResolvedCase) -> list[KnownTools]:
     return [known_tools(case, tools) for tools in [each.tools for each in case.turns] or [case.tools]]
 
 
+class BodyResult(NamedTuple):
+    """What the body of a Python test says of its trial.
+
+    The score `overall` says whether its assertions held. `raised` is what it raised other than a failed
+    assertion.
+    """
+
+    scores: Mapping[str, Score]
+    raised: str = ""
+
+
+_NO_BODY = BodyResult({})
+
+
 class Scored(NamedTuple):
     """A trial's result, whose built-in scores have no explanations yet, and what explains them."""
 
@@ -169,12 +183,9 @@ def score_trial(
     *,
     scorers: Sequence[Scorer] = (),
     trial: int = 0,
-    body_scores: Mapping[str, Score] | None = None,
+    body: BodyResult = _NO_BODY,
 ) -> Scored:
     """Score one conversation, and judge it by the case's thresholds.
-
-    `body_scores` are the scores that the body of a Python test gave; `overall` says whether its
-    assertions held.
 
     Without a usable answer, every applicable metric is 0 and the trial fails. If others made a part of
     it unreadable, the trial is an error, unless a forbidden call was read. Raises ScoringError if the
@@ -194,12 +205,12 @@ def score_trial(
             zero = Score(0.0, f"no usable answer ({unusable.category.replace('_', ' ')})")
             zeros = [m for m, score in scores.items() if score.value is not None and m not in PENALTIES]
             zeros += (metric for scorer in scorers for metric in scorer.metrics)
-            zeros += body_scores or ()
+            zeros += body.scores
             scores |= dict.fromkeys(zeros, zero)
         else:
             for scorer in scorers:
                 scores.update(run_scorer(scorer, case, assessment.with_expected_stop))
-            scores |= {m: s for m, s in (body_scores or {}).items() if m not in assessment.drafts}
+            scores |= {m: s for m, s in body.scores.items() if m not in assessment.drafts}
         result = TrialResult(
             trial=trial,
             scores=scores,
@@ -212,7 +223,7 @@ def score_trial(
             others_cost_usd=transcript.others_cost_usd,
             **structs.asdict(measures_of(transcript)),
         )
-        failure, wrong = _failure(case, result, assessment, scorers)
+        failure, wrong = _failure(case, result, assessment, scorers, body.raised)
         leaked = (assessment.forbidden or "").endswith(PASSES_ON)
     if case.altered is not None and case.altered.asks_for:
         attacked = attack_success(case, transcript)
@@ -236,7 +247,11 @@ def require_answers(case: ResolvedCase) -> None:
 
 
 def _failure(
-    case: ResolvedCase, trial: TrialResult, assessment: Assessment, scorers: Sequence[Scorer]
+    case: ResolvedCase,
+    trial: TrialResult,
+    assessment: Assessment,
+    scorers: Sequence[Scorer],
+    raised: str,
 ) -> tuple[FailureCategory | None, str]:
     """Return a failure's category and what was wrong in one line; (None, "") for a passing trial."""
     if assessment.forbidden:
@@ -246,6 +261,8 @@ def _failure(
     if assessment.running:
         return "not_stopped", assessment.running
     failing = _failing(case, trial.values, scorers)
+    if raised and "policies" not in failing:
+        return "unexpected_exception", raised
     if failing:
         category = _category(assessment, failing)
         if category == "failed_assertion":

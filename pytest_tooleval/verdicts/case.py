@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 Decision = tuple[Outcome, dict[str, float | None], str]
 _NO_ANSWER = get_args(NoAnswerCategory)
 # Failures regardless of thresholds and limits.
-_FINAL = ("forbidden_call", "not_stopped", *_NO_ANSWER)
+_FINAL = ("forbidden_call", "not_stopped", "unexpected_exception", *_NO_ANSWER)
+# Failures of a whole case, if all of its trials have one, regardless of its mean scores.
+_WITHOUT_SCORES = ("unexpected_exception", *_NO_ANSWER)
 
 
 class Standard(NamedTuple):
@@ -78,6 +80,8 @@ def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
         several = f" ({len(errors)} of {len(trials)} trials)" if len(trials) > 1 else ""
         return "error", scores, errors[0].message + several
     failed = [trial for trial in answered if not trial.passed]
+    # First what no gate tolerates.
+    failed.sort(key=lambda trial: trial.failure != "unexpected_exception")
     if counted:
         if decided:
             return "passed", scores, ""
@@ -85,7 +89,8 @@ def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
         of = "" if planned == len(trials) else f" of {planned}"
         what = f"{len(answered) - len(failed)} of {len(trials)} trials passed, needs {needed}{of}"
         return "failed", scores, f"{what}: {failed[0].wrong}" if failed else what
-    if missed_thresholds(scores, by.thresholds) or all(trial.failure in _NO_ANSWER for trial in trials):
+    has_no_score = all(trial.failure in _WITHOUT_SCORES for trial in trials)
+    if has_no_score or missed_thresholds(scores, by.thresholds):
         return "failed", scores, _of_trial(failed[0], trials)
     over = over_limit(_mean_spent(answered, by.limits), by.limits)
     return ("failed", scores, over) if over else ("passed", scores, "")

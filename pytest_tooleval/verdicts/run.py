@@ -101,9 +101,12 @@ def _findings(
 def is_judged_by_gate(gates: Gates, case: CaseRow) -> bool:
     """True if a gate judges a case that failed or has no answer, in place of its own outcome.
 
-    None judges a variant, a forbidden call, or an unread part that may be one.
+    None judges a variant, a forbidden call or an unread part that may be one, or an exception in a
+    Python test.
     """
-    if case.variant or not gates or case.called_forbidden or case.may_hide_forbidden:
+    if case.variant or not gates:
+        return False
+    if case.called_forbidden or case.may_hide_forbidden or case.has_raised:
         return False
     return any(rule.covers(case) for rule in gates.rules)
 

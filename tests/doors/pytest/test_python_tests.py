@@ -1160,6 +1160,134 @@ def test_a_failure_that_a_gate_judges_is_shown_as_pytest_does(shop: Project, opt
     assert shown == ([] if options[0] in ("--tb=no", "--tb=line") else of_pytest)
 
 
+EXCEPTIONS = {
+    "name": "undefined",
+    "comparison": 'assert call("refnd", ...) not in run.calls',
+    "asked_already": 'tooleval("Hi", agent=agent)',
+    "index": "run.calls[9]",
+}
+WRONG_ANSWERS = {
+    "assertion": "assert not run.calls",
+    "pytest_fail": 'pytest.fail("bad")',
+    "did_not_raise": "with pytest.raises(KeyError): pass",
+}
+EXCEPTION = """
+class TestIt(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def asks(self, tooleval):
+        self.tooleval = tooleval
+
+    def test_it(self):
+        tooleval = self.tooleval
+        run = tooleval("Where is A1?", agent=agent, world=Shop)
+        {0}
+
+def test_it(tooleval):
+    run = tooleval("Where is A1?", agent=agent, world=Shop)
+    {0}
+
+def test_right(tooleval):
+    tooleval("Where is A1?", agent=agent, world=Shop)
+"""
+
+
+@pytest.mark.parametrize("body", EXCEPTIONS.values(), ids=EXCEPTIONS)
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_gate_tolerates_no_exception(shop: Project, body: str, workers: str) -> None:
+    pytest.importorskip("xdist")
+    run(shop, EXCEPTION.format(body), "--tooleval-fail-under=0.1", workers).assert_outcomes(
+        failed=2, passed=1
+    )
+    for case in ("test_it[agent]", "TestIt.test_it[agent]"):
+        row = shop.rows()[case]
+        assert (row["outcome"], row["counted"], row["tolerated"]) == ("failed", False, False)
+        assert row["trials"][0]["failure"] == "unexpected_exception"
+
+
+@pytest.mark.parametrize("body", WRONG_ANSWERS.values(), ids=WRONG_ANSWERS)
+def test_a_gate_tolerates_wrong_answers(shop: Project, body: str) -> None:
+    assert run(shop, EXCEPTION.format(body), "--tooleval-fail-under=0.1").ret == 0
+    for case in ("test_it[agent]", "TestIt.test_it[agent]"):
+        row = shop.rows()[case]
+        assert (row["outcome"], row["tolerated"]) == ("failed", True)
+        assert row["trials"][0]["failure"] == "failed_assertion"
+
+
+EXCEPTION_IN_TRIALS = """
+numbers = iter(range(9))
+
+@pytest.mark.tooleval(trials=3, pass_rule="{}")
+def test_it(tooleval):
+    run = tooleval("Where is A1?", agent=agent, world=Shop)
+    number = next(numbers)
+    assert number != 1
+    if number == 2:
+        undefined
+
+def test_right(tooleval):
+    tooleval("Where is A1?", agent=agent, world=Shop)
+"""
+
+
+def test_a_gate_tolerates_no_exception_of_a_trial(shop: Project) -> None:
+    gate = "--tooleval-fail-under=0.1"
+    for rule in ("all", "mean", "2/3"):
+        result = run(shop, EXCEPTION_IN_TRIALS.format(rule), gate)
+        result.assert_outcomes(failed=1, passed=1)
+        assert "NameError: name 'undefined' is not defined" in shop.rows()["test_it[agent]"]["reason"]
+        result.stdout.fnmatch_lines([">   *undefined", "FAILED test_it.py::test_it - *NameError: *"])
+    # The rule says how many trials may fail, however they do.
+    assert run(shop, EXCEPTION_IN_TRIALS.format("1/3"), gate).ret == 0
+
+
+def test_thresholds_excuse_no_exception(shop: Project) -> None:
+    text = """
+def test_it(tooleval):
+    run = tooleval("Hi", agent=agent, tools=[], thresholds={"overall": None, "brief": 1})
+    run.score("brief", 1)
+    undefined
+"""
+    run(shop, text).assert_outcomes(failed=1)
+
+
+def test_a_merge_tolerates_no_exception(shop: Project) -> None:
+    shop.write("test_it.py", HEAD + EXCEPTION.format("undefined"))
+    for number in (1, 2):
+        shop.run(f"--tooleval-shard={number}/2", f"--tooleval-report=s{number}.json", model=None)
+    shards = ["merge", "s1.json", "s2.json", "--fail-under=0.1", "--report=all.json"]
+    done = CliRunner().invoke(main, shards)
+    assert done.exit_code == 1, done.output
+    assert [row["outcome"] for row in shop.document("all.json")["cases"]] == [
+        "failed",
+        "failed",
+        "passed",
+    ]
+
+
+XFAILS = """
+@pytest.mark.xfail({})
+def test_it(tooleval):
+    run = tooleval("Where is A1?", agent=agent, world=Shop)
+    {}
+
+def test_right(tooleval):
+    tooleval("Where is A1?", agent=agent, world=Shop)
+"""
+EXPECTED = {
+    "any": ("", "undefined", "xfailed"),
+    "this_one": ("raises=NameError", "undefined", "xfailed"),
+    "another": ("raises=AssertionError", "undefined", "failed"),
+    "strict": ("strict=True", "pass", "failed"),  # a right answer
+}
+
+
+@pytest.mark.parametrize(("mark", "body", "outcome"), EXPECTED.values(), ids=EXPECTED)
+def test_xfail_keeps_its_meaning_with_a_gate(shop: Project, mark: str, body: str, outcome: str) -> None:
+    result = run(shop, XFAILS.format(mark, body), "--tooleval-fail-under=0.1")
+    result.assert_outcomes(**{outcome: 1}, passed=1)
+    assert result.ret == (outcome == "failed")
+
+
 NAMES = """
 import functools
 import others

@@ -46,6 +46,7 @@ WRONG, ERROR, FORBIDDEN = failed(), failed("error", None), failed(failure="forbi
 POLICY = structs.replace(
     failed(failure="broken_policy"), scores={"overall": 0.6, "policies": 0.0}, answered=1
 )
+RAISED = failed(failure="unexpected_exception")
 RIGHT_TOOL = structs.replace(WRONG, scores={"overall": 0.6, "tool_selection": 1.0})
 UNSCORED = result_of(outcome="error")
 
@@ -75,6 +76,7 @@ UNSCORED = result_of(outcome="error")
         (["0.1", "over calls=9"], FORBIDDEN, False),
         (["0.1", "overall=0.1", "pass^1=0.1"], POLICY, False),
         (["policies=0.9"], POLICY, True),
+        (["0.1"], RAISED, False),
         (["0.1"], ERROR, False),
         (["over errors=1"], ERROR, True),
         (["over calls=1"], ERROR, False),
@@ -85,7 +87,7 @@ def test_a_gate_counts_what_it_judges(rules: list[str], case: CaseRow, is_counte
     assert is_judged_by_gate(gates(*rules), case) is is_counted
     cases = [case, structs.replace(case, model="another")]
     judging = [gate for gate in judge_gates(cases, Judging(gates(*rules))) if judged_by(case, gate)]
-    if case is not FORBIDDEN:
+    if case not in (FORBIDDEN, RAISED):
         assert len(judging) == is_counted
 
 
