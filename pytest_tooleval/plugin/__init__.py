@@ -234,8 +234,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     run.take_cases(read_from_worker(process, number))
     # Other hosts have their own keys.
     is_here = node.gateway.spec.popen
-    cases = run.selected_cases.values()
-    if is_here and len(ids) == sum(not each.if_crashed.is_python for each in cases):
+    if is_here and len(ids) == sum(not c.if_crashed.is_python for c in run.selected_cases.values()):
         problem = missing_keys(settings_of(node.config))
         if problem:
             raise pytest.UsageError(problem)

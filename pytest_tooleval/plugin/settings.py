@@ -80,7 +80,7 @@ def _read(config: pytest.Config, given: GivenOptions, left_to_merge: Mapping[str
     history = read_history(given, config.invocation_params.dir, config.rootpath)
     if not process.is_worker:  # the controller does the comparison
         baseline = read_baseline(given, process.store, history)
-    without_secrets = WITHOUT_SECRETS in os.environ
+    strict, without_secrets = given["fail_inconclusive"], WITHOUT_SECRETS in os.environ
     cassette = _cassette(config, given)
     asking = Asking(
         models=_models(config, given, transcripts),
@@ -116,9 +116,7 @@ def _read(config: pytest.Config, given: GivenOptions, left_to_merge: Mapping[str
         preset_text=given.preset_text,
         replaced=tuple(given.replaced),
         asking=asking,
-        judging=Judging(
-            gates, baseline, given["fail_inconclusive"], without_secrets, given.cases_needed_by
-        ),
+        judging=Judging(gates, baseline, strict, without_secrets, given.cases_needed_by),
         outputs=outputs,
         estimate=given["estimate"],
         shard=shard,

@@ -250,10 +250,7 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def seconds(self) -> float:
-        """How long the case waited for its model: those of all trials, of a cached answer as recorded.
-
-        Not how long its test took: cases are asked at the same time, before their tests run.
-        """
+        """How long all trials waited for the model, a cached answer as recorded; not the test's time."""
         return sum(trial.latency_s or 0.0 for trial in self.trials)
 
     @property

@@ -68,8 +68,7 @@ def _rehearsed(case: ResolvedCase) -> Sequence[Finding]:
     assert case.world is not None
     every = (finding for each in case.variations for finding in _rehearse(each))
     # Parts without alternatives are in each variation.
-    key = ("rehearsed", case.id, case.variant)
-    return case.world.memory.once(key, lambda: list(dict.fromkeys(every)))
+    return case.world.memory.once(("rehearsed", case.id, case.variant), lambda: [*dict.fromkeys(every)])
 
 
 def require_answers(case: ResolvedCase) -> None:
