@@ -60,7 +60,7 @@ def test_replaying_does_not_load_the_agent(project: Project) -> None:
     agent.write_text(agent.read_text() + '\nlog("imported.log", 1)\n')
     project.run(CASSETTE)
     assert project.log("imported") == [1]
-    project.run(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
+    project.run_subprocess(CASSETTE, "--tooleval-record=none").assert_outcomes(passed=1)
     assert project.log("imported") == [1]
 
 

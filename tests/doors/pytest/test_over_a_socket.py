@@ -119,7 +119,7 @@ def test_a_replayed_run_never_loads_litellm(project: Project) -> None:
         configure(project, server)
         args = ("--tooleval-cassette=tapes", "-s")
         project.run(*args, model="local").assert_outcomes(passed=1)
-        result = project.run(*args, "--tooleval-record=none", model="local")
+        result = project.run_subprocess(*args, "--tooleval-record=none", model="local")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["litellm loaded: False"])
     assert server.requests == 1
