@@ -29,7 +29,8 @@ from .items import CaseItem, is_skipped
 from .preconditions import missing_model, path_of_cases
 from .processes import USAGE_ERROR, evaluates, may_ask, queued, will_run
 from .redaction import clean_sections
-from .suites import SuiteWarnings, named_suites
+from .suite_warnings import SuiteWarnings
+from .suites import named_suites
 
 if TYPE_CHECKING:
     from .python_tests import PythonTests
