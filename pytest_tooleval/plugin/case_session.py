@@ -60,7 +60,7 @@ class CaseSession(Observer):
         """The Python tests that ask, once the first one is collected."""
         from .python_tests import PythonTests
 
-        tests = PythonTests(self.config, self.queue)
+        tests = PythonTests(self.config, self.run)
         self.config.pluginmanager.register(tests, "tooleval-python-tests")
         return tests
 

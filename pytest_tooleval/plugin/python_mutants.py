@@ -17,7 +17,6 @@ import pytest
 from ..mutation.wrong_agents import AGENTS, OUTCOMES, Tried, WrongAgent
 from ..python.mutant import MutantCase
 from ..python.question import PythonSetting
-from ..python.run import WaitFor
 from ..record.encoding import to_json
 from ..run.asker import Asker
 from .processes import may_ask
@@ -81,12 +80,10 @@ class _Mutants:
         agents = self._agents.get(id, []) if number is not None and may_ask(item) else []
         return agents[number] if number is not None and number < len(agents) else None
 
-    def _made(
-        self, item: pytest.Item, setting: PythonSetting, asker: Asker, wait: WaitFor
-    ) -> MutantCase:
+    def _made(self, item: pytest.Item, setting: PythonSetting, asker: Asker) -> MutantCase:
         agent = self._agent_of(item)
         assert agent is not None
-        case = self._cases[item.nodeid] = MutantCase(setting, asker, wait, agent)
+        case = self._cases[item.nodeid] = MutantCase(setting, asker, agent)
         return case
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -17,13 +17,13 @@ from ..engine.models.spec import CallableModel, ModelSpec
 from ..errors import ConfigError, ToolevalError
 from ..python.case import PythonCase
 from ..python.question import Prompt, PythonSetting, Question, QuestionOptions
-from ..python.run import AgentRun, WaitFor
+from ..python.run import AgentRun
 from ..python.test import Sources, Test
 from ..record.encoding import to_json
 from ..record.results import CaseResult
 from ..reports.junit import properties
 from ..run.asker import Asker
-from ..run.case_queue import CaseQueue
+from ..run.eval_run import EvalRun
 from ..run.worker_cases import SelectedCase, write_for_controller
 from ..scoring.registry import ScorerRegistry
 from ..secrets import clean_reason
@@ -39,7 +39,7 @@ from .verdicts import leave_to_gate
 
 MODEL_FIXTURE = "tooleval_model"
 # Where the cases of a run without requests come from, as `tooleval mutate` starts it.
-MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, PythonSetting, Asker, WaitFor], PythonCase]]()
+MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, PythonSetting, Asker], PythonCase]]()
 _case_key = pytest.StashKey[PythonCase]()
 _runs_key = pytest.StashKey[int]()
 _fixtures_key = pytest.StashKey[dict[str, Any]]()
@@ -97,10 +97,9 @@ class Tooleval:
 class PythonTests:
     """Makes cases of the Python tests of a process."""
 
-    def __init__(self, config: pytest.Config, queue: CaseQueue) -> None:
+    def __init__(self, config: pytest.Config, run: EvalRun) -> None:
         self._config = config
-        self._queue = queue
-        self._run = queue.run
+        self._run = run
         # The tests that may ask: their functions by path, and the collected ones by file.
         self._functions: dict[Path, set[str]] = {}
         self._collected: dict[str, list[str]] = {}
@@ -147,12 +146,12 @@ class PythonTests:
             self._asks,
             functools.partial(config_tables, self._config),
         )
-        asker, wait = self._run.asker, self._queue.wait
+        asker = self._run.asker
         make = self._config.stash.get(MAKE_CASE, None)
         if make is not None:
-            case = make(item, setting, asker, wait)
+            case = make(item, setting, asker)
         else:
-            case = PythonCase(setting, asker, wait, fresh=runs > 0)
+            case = PythonCase(setting, asker, fresh=runs > 0)
         item.stash[_case_key] = case
         self._running = item.nodeid, case
         return Tooleval(case)

@@ -16,7 +16,7 @@ from ..run.scored import evaluate
 from ..scoring.trial import BodyResult
 from ..secrets import clean_reason
 from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, question
-from .run import AgentRun, WaitFor, error_of
+from .run import AgentRun, error_of
 
 
 class PythonCase:
@@ -25,7 +25,7 @@ class PythonCase:
     Where every body gets the same agent, the first one asks all trials at once.
     """
 
-    def __init__(self, setting: PythonSetting, asker: Asker, wait: WaitFor, *, fresh: bool) -> None:
+    def __init__(self, setting: PythonSetting, asker: Asker, *, fresh: bool) -> None:
         self.question: Question | None = None
         self.result: CaseResult | None = None
         # The number of the running body, from 0.
@@ -34,7 +34,6 @@ class PythonCase:
         self.noted = ""
         self._setting = setting
         self._asker = asker
-        self._wait = wait
         self._fresh = fresh
         self._running: dict[int, RunningDialogue] = {}
         self._runs: dict[int, AgentRun] = {}
@@ -64,7 +63,8 @@ class PythonCase:
             running = self._begin(found)
         except ToolevalError as error:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
-        return self._heard(self._wait(running.dialogue.test_may_speak))
+        heard = self._asker.wait(running.dialogue.test_may_speak)
+        return self._heard(heard)
 
     async def arun(self, prompt: Prompt, options: QuestionOptions) -> AgentRun:
         """Like `ask`, for async tests."""
@@ -123,7 +123,7 @@ class PythonCase:
         return running
 
     def _run_of(self, found: Question, running: RunningDialogue) -> AgentRun:
-        return AgentRun(found, running, self._asker, self._wait)
+        return AgentRun(found, running, self._asker)
 
     def _heard(self, found: object) -> AgentRun:
         __tracebackhide__ = True
@@ -185,7 +185,7 @@ class PythonCase:
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:
             return self._errors[number]
-        found: Transcript | ModelError = self._wait(self._running[number].transcript)
+        found: Transcript | ModelError = self._asker.wait(self._running[number].transcript)
         judged = self._runs[number].judged
         if isinstance(found, ModelError) or not judged:
             return found

@@ -23,7 +23,7 @@ from ..text import canonical
 from ..worlds.plain import state_of
 from .case import PythonCase
 from .question import PythonSetting, Question
-from .run import AgentRun, WaitFor
+from .run import AgentRun
 
 
 class MutantCase(PythonCase):
@@ -32,12 +32,12 @@ class MutantCase(PythonCase):
     `tried` is what came of it, once the test has ended.
     """
 
-    def __init__(self, setting: PythonSetting, asker: Asker, wait: WaitFor, agent: WrongAgent) -> None:
+    def __init__(self, setting: PythonSetting, asker: Asker, agent: WrongAgent) -> None:
         self.tried: Tried | None = None
         self._turns = agent.turns
         setting = dataclasses.replace(setting, trials=1, marked_trials=None, rule=None, cassette=None)
         setting = dataclasses.replace(setting, plain_model=lambda: self._spec(False))
-        super().__init__(setting, asker, wait, fresh=True)
+        super().__init__(setting, asker, fresh=True)
 
     def _spec(self, answers: bool) -> CallableModel:
         agent = _agent(self._turns, answered=answers)
@@ -53,7 +53,7 @@ class MutantCase(PythonCase):
         return super()._begin(found._replace(job=job))
 
     def _run_of(self, found: Question, running: RunningDialogue) -> AgentRun:
-        return _JudgedRun(found, running, self._asker, self._wait)
+        return _JudgedRun(found, running, self._asker)
 
     def conclude(self) -> CaseResult:
         result = super().conclude()

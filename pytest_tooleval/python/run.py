@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -22,8 +22,6 @@ from .calls import Call, Calls
 from .question import Question
 
 _T = TypeVar("_T")
-# Waits for a future in the test's thread. Returns its result, or why there is none.
-WaitFor = Callable[["concurrent.futures.Future[Any]"], Any]
 
 
 class RunUsage(NamedTuple):
@@ -51,11 +49,10 @@ class Judgement:
 class AgentRun:
     """What the agent did, up to now. `reply` continues the conversation."""
 
-    def __init__(self, asked: Question, running: RunningDialogue, asker: Asker, wait: WaitFor) -> None:
+    def __init__(self, asked: Question, running: RunningDialogue, asker: Asker) -> None:
         self._asked = asked
         self._running = running
         self._asker = asker
-        self._wait = wait
         self.scores: dict[str, Score] = {}
         self.judged: list[Judged] = []
         # Why there is no answer, once a reply or the judge has none.
@@ -145,7 +142,8 @@ class AgentRun:
         """
         __tracebackhide__ = True
         self._say(text)
-        self._turn(self._wait(self._running.dialogue.test_may_speak))
+        heard = self._asker.wait(self._running.dialogue.test_may_speak)
+        self._turn(heard)
 
     async def areply(self, text: str) -> None:
         """Like `reply`, for async tests."""
@@ -187,7 +185,8 @@ class AgentRun:
         In an async test, await `ajudge`.
         """
         __tracebackhide__ = True
-        return self._verdict(self._wait(self._judging(rubric)))
+        judged = self._asker.wait(self._judging(rubric))
+        return self._verdict(judged)
 
     async def ajudge(self, rubric: str) -> Judgement:
         """Like `judge`, for async tests."""
@@ -215,7 +214,7 @@ class AgentRun:
     def _result(self, future: concurrent.futures.Future[_T]) -> _T:
         __tracebackhide__ = True
         try:
-            found: _T | ModelError = self._wait(future)
+            found: _T | ModelError = self._asker.wait(future)
         except ToolevalError as error:
             raise error.with_traceback(None) from None
         return self._fail(found) if isinstance(found, ModelError) else found

@@ -37,10 +37,6 @@ _SPARE_HANDLES = 64
 _T = TypeVar("_T")
 
 
-# Called while waiting for an answer, with the seconds so far.
-Tick = Callable[[float], None]
-
-
 @dataclass(frozen=True, slots=True)
 class Pending:
     """The answers to a job's trials, or a future of them.
@@ -80,6 +76,8 @@ class Asker:
         self._problems_before: list[str] = []
         # Why a model cannot be queried, by its label; None if it can.
         self._problems: dict[str, str | None] = {}
+        # Called while waiting for an answer, with the seconds so far.
+        self.waited: Callable[[float], None] = lambda seconds: None
 
     def cannot_ask(self, job: Job, *, is_given: bool = False) -> str | None:
         """Why a job cannot be asked; None if it can, or may be recorded.
@@ -142,29 +140,25 @@ class Asker:
         self._asked += not first
         return TrialRequest(job, job.case.first_trial + number, 0 if first else self._asked, fresh)
 
-    def answers(self, pending: Pending, tick: Tick) -> list[TrialAnswer]:
-        """Wait for the answer to each trial."""
+    def take(self, pending: Pending) -> list[TrialAnswer]:
+        """Wait for the answer to each trial, and cancel what is in flight if the wait is interrupted."""
         if pending.coming is None:
             return [*pending.answers]
-        came = self.wait(pending.coming, tick)
-        return [came] if isinstance(came, ModelError) else came
-
-    def take(self, pending: Pending, tick: Tick) -> list[TrialAnswer]:
-        """Wait for the answer to each trial, and cancel what is in flight if the wait is interrupted."""
         try:
-            return self.answers(pending, tick)
+            answers = self.wait(pending.coming)
         except KeyboardInterrupt:
             raise  # the end of the run cancels what has not begun to come
         except BaseException:
             # A timeout plugin: nobody will read these answers.
             pending.cancel()
             raise
+        return [answers] if isinstance(answers, ModelError) else answers
 
-    def wait(self, future: concurrent.futures.Future[_T], tick: Tick) -> _T | ModelError:
+    def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
         """Wait in short steps, so that Ctrl-C works on every platform."""
         begin = time.monotonic()
         while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:
-            tick(time.monotonic() - begin)
+            self.waited(time.monotonic() - begin)
         return settled(future)
 
     @property

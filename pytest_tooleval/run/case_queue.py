@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-from typing import TypeVar
-
 from ..engine.runner import TrialAnswer
-from ..errors import ModelError
 from .asker import Pending
 from .eval_run import EvalRun
 from .observers import Wait
 from .task import Task
 from .transcripts import answers_of
-
-_T = TypeVar("_T")
 
 
 class CaseQueue:
@@ -22,6 +16,7 @@ class CaseQueue:
     def __init__(self, run: EvalRun) -> None:
         self.run = run
         self._asker = run.asker
+        self._asker.waited = self._waited
         self._pending: dict[str, Pending] = {}
 
     def ahead(self, task: Task) -> None:
@@ -42,18 +37,9 @@ class CaseQueue:
     def take(self, task: Task) -> list[TrialAnswer]:
         """Wait for the answer to each trial of a case. Sends the case now if it was not sent ahead."""
         sent = self._pending.pop(task.nodeid, None)
-        return self._asker.take(self._begin(task) if sent is None else sent, self.tick)
+        return self._asker.take(self._begin(task) if sent is None else sent)
 
-    def answers(self, pending: Pending) -> list[TrialAnswer]:
-        """Wait for the answer to each trial."""
-        return self._asker.answers(pending, self.tick)
-
-    def wait(self, future: concurrent.futures.Future[_T]) -> _T | ModelError:
-        """Wait for one of the asker's futures."""
-        return self._asker.wait(future, self.tick)
-
-    def tick(self, seconds: float) -> None:
-        """Tell observers of a wait for one answer."""
+    def _waited(self, seconds: float) -> None:
         self.run.observers.waited(Wait(seconds, self.waiting, self._answered))
 
     def _answered(self) -> int:
