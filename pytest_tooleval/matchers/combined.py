@@ -59,8 +59,8 @@ class AllOf(Matcher):
         return isinstance(operand, list) and bool(operand)
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
-        found = (mismatch(member, actual, mode) for member in operand)
-        return next((one for one in found if one is not None), None)
+        mismatches = (mismatch(member, actual, mode) for member in operand)
+        return next((one for one in mismatches if one is not None), None)
 
     def in_text(self, operand: Any, text: str, mode: Mode) -> bool:
         return all(in_text(member, text, mode) for member in operand)

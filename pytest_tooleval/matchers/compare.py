@@ -95,8 +95,8 @@ def in_text(part: Any, text: str, mode: Mode) -> bool:
 def reason(expected: Any, actual: Any, mode: Mode) -> tuple[bool, str]:
     """Return whether the value is right, and why."""
     try:
-        found = mismatch(expected, actual, mode)
-        return (True, why_right(expected, actual, mode)) if found is None else (False, found())
+        why = mismatch(expected, actual, mode)
+        return (True, why_right(expected, actual, mode)) if why is None else (False, why())
     except (CannotCompare, RecursionError) as error:
         return False, f"cannot be explained: {error}"
 
@@ -165,9 +165,9 @@ def _list_mismatch(expected: list[Any], actual: Sequence[Any], mode: Mode) -> Mi
     if len(expected) != len(actual):
         return other_length(expected, actual)
     for index, (wanted, got) in enumerate(zip(expected, actual, strict=True)):
-        found = mismatch(wanted, got, mode)
-        if found is not None:
-            return partial(_why_other_member, expected, actual, mode, index, found)
+        why = mismatch(wanted, got, mode)
+        if why is not None:
+            return partial(_why_other_member, expected, actual, mode, index, why)
     return None
 
 
@@ -176,11 +176,11 @@ def other_length(expected: Sequence[Any], actual: Sequence[Any]) -> Mismatch:
 
 
 def _why_other_member(
-    expected: list[Any], actual: Sequence[Any], mode: Mode, index: int, found: Mismatch
+    expected: list[Any], actual: Sequence[Any], mode: Mode, index: int, why: Mismatch
 ) -> str:
     if len(expected) <= MAX_UNORDERED and unpaired(expected, actual, mode) is None:
         return "the same members in a different order, which $unordered would allow"
-    return f"at [{index}]: {found()}"
+    return f"at [{index}]: {why()}"
 
 
 def with_keys_of(expected: Mapping[str, Any], actual: Mapping[str, _T], mode: Mode) -> Mapping[str, _T]:
@@ -214,16 +214,16 @@ def _member_mismatch(
             if not is_optional(value):
                 return lambda: f"the key {json_text(name, 40)} is missing"
         else:
-            found = mismatch(value, actual[name], mode)
-            if found is not None:
-                return lambda: f"at {json_text(name, 40)}: {found()}"
+            why = mismatch(value, actual[name], mode)
+            if why is not None:
+                return lambda: f"at {json_text(name, 40)}: {why()}"
     return None
 
 
 def _why_surplus(expected: Mapping[str, Any], actual: Mapping[str, Any], mode: Mode, name: str) -> str:
     # A surplus key is already a mismatch; a wrong member, if any, says more.
-    found = _member_mismatch(expected, actual, mode)
-    return f"the key {json_text(name, 40)} is not expected" if found is None else found()
+    why = _member_mismatch(expected, actual, mode)
+    return f"the key {json_text(name, 40)} is not expected" if why is None else why()
 
 
 def identical(expected: Any, actual: Any) -> bool:

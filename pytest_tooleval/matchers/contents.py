@@ -87,9 +87,9 @@ def outside_texts(expected: Any) -> list[Any]:
     """Return the parts of `$contains` in an expected value that cannot be found in a text."""
     return [
         part
-        for each in _members(expected)
-        if matcher_key(each) == Contains.key
-        for part in _looked_for(each[Contains.key])
+        for member in _members(expected)
+        if matcher_key(member) == Contains.key
+        for part in _looked_for(member[Contains.key])
         if not isinstance(part, str) and matcher_key(part) not in (Regex.key, "$exact")
     ]
 
@@ -141,10 +141,10 @@ class Fuzzy(_Text):
         # A date or an id with one wrong digit is very similar, but wrong.
         if figures(operand).isdisjoint(figures(actual)):
             return lambda: "the numbers differ"
-        found = _similarity(operand, actual)
-        if found >= self.similarity:
+        score = _similarity(operand, actual)
+        if score >= self.similarity:
             return None
-        return lambda: f"similarity {score_text(found, [self.similarity])}, below {self.similarity:g}"
+        return lambda: f"similarity {score_text(score, [self.similarity])}, below {self.similarity:g}"
 
 
 def _similarity(expected: str, actual: str) -> float:

@@ -22,14 +22,14 @@ _MODE = MODES["case_sensitive"]
 
 def right_value(expected: Any, schema: Any, mode: Mode) -> Any:
     """Return a right value, if possible one that fits the schema; `NOTHING` if none is known."""
-    found = NOTHING
+    right = NOTHING
     for value in guesses(expected, schema, mode):
         if not _accepts(expected, value, mode):
             continue
         if fits(schema, value):
             return value
-        found = value if found is NOTHING else found
-    return found
+        right = value if right is NOTHING else right
+    return right
 
 
 def guesses(expected: Any, schema: Any, mode: Mode) -> Iterator[Any]:

@@ -119,8 +119,8 @@ def operand_problem(value: Mapping[str, Any], key: str) -> str | None:
     one = MATCHERS.get(key)
     if one is None:
         near = nearest(key, MATCHERS)
-        known = ", ".join(each.key for each in by_tier())
-        hint = f", did you mean {show(near)}?" if near else f"; expected one of {known};"
+        keys = ", ".join(each.key for each in by_tier())
+        hint = f", did you mean {show(near)}?" if near else f"; expected one of {keys};"
         return f"unknown matcher{hint} {_AS_DATA}"
     if len(value) > 1 and value.keys() <= MATCHERS.keys():
         return f"only one matcher is allowed here; write {show(_joined(value), 200)}"

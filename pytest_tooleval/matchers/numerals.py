@@ -59,8 +59,8 @@ _TOKEN = re.compile(
 
 def numbers(text: str) -> Iterator[Decimal]:
     """Yield the numbers in a text, by the rules of this module."""
-    for found in _TOKEN.finditer(text):
-        whole, several, is_list = _read(found)
+    for token in _TOKEN.finditer(text):
+        whole, several, is_list = _read(token)
         if whole is not None:
             yield whole
         if is_list:
@@ -74,29 +74,29 @@ def figures(text: str) -> set[Figures]:
     """
     one: list[Decimal | str] = []
     other: list[Decimal | str] = []
-    for found in _TOKEN.finditer(text):
-        whole, several, _ = _read(found)
-        parts = several or _DIGITS.findall(found[0])
+    for token in _TOKEN.finditer(text):
+        whole, several, _ = _read(token)
+        parts = several or _DIGITS.findall(token[0])
         one += parts if whole is None else [whole]
         other += parts
     return {tuple(one), tuple(other)}
 
 
-def _read(found: re.Match[str]) -> tuple[Decimal | None, list[Decimal], bool]:
+def _read(token: re.Match[str]) -> tuple[Decimal | None, list[Decimal], bool]:
     """Return the number, the numbers if read as a list, and whether it may be a list."""
-    bare = found["bare_fraction"]
-    if (found["groups"] is None and bare is None) or any(map(str.isdecimal, found["unit"])):
+    bare = token["bare_fraction"]
+    if (token["groups"] is None and bare is None) or any(map(str.isdecimal, token["unit"])):
         return None, [], False
-    minus = "-" if found["minus"] or found["inner_minus"] else ""
-    tail = (found["fraction"] or "") + (found["exponent"] or "").replace("\u2212", "-")
+    minus = "-" if token["minus"] or token["inner_minus"] else ""
+    tail = (token["fraction"] or "") + (token["exponent"] or "").replace("\u2212", "-")
     if bare is not None:
         return Decimal(minus + bare + tail), [], False
-    first, *others = groups = _GAPS.split(found["groups"])
+    first, *others = groups = _GAPS.split(token["groups"])
     whole = Decimal(minus + "".join(groups) + tail)
     if not others:
         return whole, [whole], False
     several = [*map(Decimal, (minus + first, *others[:-1], others[-1] + tail))]
-    is_money = bool(found["money"] or found["code"] or found["sign"])
+    is_money = bool(token["money"] or token["code"] or token["sign"])
     no_zeros = not any(len(group) > 1 and int(group[0]) == 0 for group in groups)
     if len(first) <= 3 and int(first[0]) and all(len(group) == 3 for group in others):
         return whole, several, len(first) == 3 and no_zeros and not (is_money or tail)

@@ -42,8 +42,8 @@ class Len(Matcher):
         if not isinstance(actual, (str, list, tuple, dict)):
             return lambda: f"is {shown(actual)}, which has no length"
         length = len(composed(actual) if isinstance(actual, str) else actual)
-        found = mismatch(operand, length, mode)
-        if found is None:
+        why = mismatch(operand, length, mode)
+        if why is None:
             return None
         has = f"has {plural(length, _UNITS[type_of(actual)])}"
         key = matcher_key(operand)
@@ -52,7 +52,7 @@ class Len(Matcher):
         one = MATCHERS[key]
         if isinstance(one, Bound):
             return lambda: f"{has}, not {one.words} {operand[key]}"
-        return lambda: f"{has}: {found()}"
+        return lambda: f"{has}: {why()}"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
         length = right_value(operand, True, mode)
