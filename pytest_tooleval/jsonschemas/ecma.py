@@ -102,13 +102,13 @@ _NONE = "(?!)"
 _NOT_LINE_END = f"[^{_ranges(_LINE_ENDS)}]"
 
 
-def _pair(found: re.Match[str]) -> int:
-    return 0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00
+def _pair(match: re.Match[str]) -> int:
+    return 0x10000 + ((int(match[1], 16) - 0xD800) << 10) + int(match[2], 16) - 0xDC00
 
 
-def _property(found: re.Match[str]) -> str | None:
+def _property(match: re.Match[str]) -> str | None:
     r"""Return a property such as `\p{Lu}` as the inside of a `regex` set; None for an unknown one."""
-    letter, whole, category, name = found.groups()
+    letter, whole, category, name = match.groups()
     values = [whole] if whole else [*([] if category else [f"{name}=Yes"]), f"gc={name}"]
     return next(filter(_is_known, (f"\\{letter}{{{value}}}" for value in values)), None)
 
@@ -129,13 +129,13 @@ _PROPERTY = re.compile(
 )
 _ESCAPES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], int]]] = (
     (re.compile(r"\\u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})"), _pair),
-    (re.compile(r"\\x([0-9A-Fa-f]{2})"), lambda found: int(found[1], 16)),
-    (re.compile(r"\\u([0-9A-Fa-f]{4})"), lambda found: int(found[1], 16)),
-    (re.compile(r"\\u\{0*((?:10|[0-9A-Fa-f])?[0-9A-Fa-f]{1,4})\}"), lambda found: int(found[1], 16)),
-    (re.compile(r"\\c([A-Za-z])"), lambda found: ord(found[1]) % 32),
-    (re.compile(r"\\0(?![0-9])"), lambda found: 0),
-    (re.compile(r"\\([bfnrtv])"), lambda found: _CONTROLS[found[1]]),
-    (re.compile(r"\\([!-/:-@\[-`{-~ ])"), lambda found: ord(found[1])),
+    (re.compile(r"\\x([0-9A-Fa-f]{2})"), lambda match: int(match[1], 16)),
+    (re.compile(r"\\u([0-9A-Fa-f]{4})"), lambda match: int(match[1], 16)),
+    (re.compile(r"\\u\{0*((?:10|[0-9A-Fa-f])?[0-9A-Fa-f]{1,4})\}"), lambda match: int(match[1], 16)),
+    (re.compile(r"\\c([A-Za-z])"), lambda match: ord(match[1]) % 32),
+    (re.compile(r"\\0(?![0-9])"), lambda match: 0),
+    (re.compile(r"\\([bfnrtv])"), lambda match: _CONTROLS[match[1]]),
+    (re.compile(r"\\([!-/:-@\[-`{-~ ])"), lambda match: ord(match[1])),
 )
 
 
@@ -155,7 +155,7 @@ class _Group:
 
 
 class _Reader:
-    """Reads one pattern: `_made` has the output so far, and the rest of the pattern begins at `_at`."""
+    """Reads one pattern: `_pieces` has the output so far, the rest of the pattern begins at `_at`."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -163,7 +163,7 @@ class _Reader:
         self._assertions = _ASSERTIONS_ANY_CASE if self._any_case else _ASSERTIONS
         self._classes = _SET_TEXTS_ANY_CASE if self._any_case else _SET_TEXTS
         self._at = len(IGNORE_CASE) if self._any_case else 0
-        self._made = [IGNORE_CASE] if self._any_case else []
+        self._pieces = [IGNORE_CASE] if self._any_case else []
         self._open = [_Group("", self._at)]
         self._closed: set[int] = set()
         self._names: dict[str, int] = {}
@@ -179,7 +179,7 @@ class _Reader:
         for at, number, name in self._references:
             if name not in self._names and not 0 < _count(number) <= self._groups:
                 raise PatternError(f"there is no group {name or number}", at)
-        return "".join(self._made)
+        return "".join(self._pieces)
 
     def _piece(self, char: str) -> None:
         if char == "(":
@@ -205,9 +205,9 @@ class _Reader:
         else:
             self._put(_literal(ord(char)), 1, 1)
 
-    def _put(self, made: str, length: int, size: int = 0) -> None:
+    def _put(self, piece: str, length: int, size: int = 0) -> None:
         """Write a piece for `length` characters of the pattern; with a size, it can be repeated."""
-        self._made.append(made)
+        self._pieces.append(piece)
         self._at += length
         self._repeatable = size
         self._grow(size)
@@ -253,10 +253,10 @@ class _Reader:
         least, most = _count(count[1] or "1"), _count(count[3] or str(_MANY))
         if count[2] and most < least:
             raise PatternError(f"{count[0]} counts down", self._at)
-        made = f"{{{least},}}" if count[3] and most == _MANY else count[0]
+        quantifier = f"{{{least},}}" if count[3] and most == _MANY else count[0]
         self._grow(self._repeatable * (max(1, least) - 1))
         lazy = self._pattern[count.end() : count.end() + 1] == "?"
-        self._put(made + "?" * lazy, len(count[0]) + lazy)
+        self._put(quantifier + "?" * lazy, len(count[0]) + lazy)
 
     def _escape(self) -> None:
         two = self._pattern[self._at : self._at + 2]
@@ -275,8 +275,8 @@ class _Reader:
         number, name = reference[1] or "", reference[2] or ""
         self._references.append((self._at, number, name))
         group = self._names.get(name, _count(number))
-        made = f"(?({group})\\g<{group}>|)" if group in self._closed else "(?:)"
-        self._put(made, len(reference[0]), 1)
+        piece = f"(?({group})\\g<{group}>|)" if group in self._closed else "(?:)"
+        self._put(piece, len(reference[0]), 1)
 
     def _set(self) -> str:
         """Read a set such as [a-z]."""
@@ -311,21 +311,21 @@ class _Reader:
             self._at += 1
             return ord(self._pattern[self._at - 1])
         for escape, meaning in _ESCAPES:
-            if found := escape.match(self._pattern, self._at):
-                self._at = found.end()
-                return meaning(found)
-        if found := _CLASS.match(self._pattern, self._at):
-            self._at = found.end()
-            return self._classes[found[1]]
-        found = _PROPERTY.match(self._pattern, self._at)
-        if found and (inside := _property(found)):
-            self._at = found.end()
+            if match := escape.match(self._pattern, self._at):
+                self._at = match.end()
+                return meaning(match)
+        if match := _CLASS.match(self._pattern, self._at):
+            self._at = match.end()
+            return self._classes[match[1]]
+        match = _PROPERTY.match(self._pattern, self._at)
+        if match and (inside := _property(match)):
+            self._at = match.end()
             return inside
         raise self._unknown(self._pattern[self._at : self._at + 2])
 
     def _unknown(self, what: str) -> PatternError:
-        known = (hint for start, hint in _HINTS if self._pattern.startswith(start, self._at))
-        return PatternError(f"{what} means nothing in ECMA-262{next(known, '')}", self._at)
+        hints = (hint for start, hint in _HINTS if self._pattern.startswith(start, self._at))
+        return PatternError(f"{what} means nothing in ECMA-262{next(hints, '')}", self._at)
 
 
 def _literal(code: int) -> str:

@@ -21,35 +21,35 @@ _OUTSIDE = ("$schema", "$id", "$defs", "definitions")
 def older_keywords(schema: dict[str, Any]) -> list[str]:
     """Return the keywords of a schema, subschemas apart, that `modern` replaces."""
     is_tuple = isinstance(schema.get("items"), list) and "prefixItems" not in schema
-    found = {
+    used = {
         "dependencies": "dependencies" in schema,
         "items": is_tuple,
         "additionalItems": is_tuple and "additionalItems" in schema,
         "nullable": schema.get("nullable") is True,
     }
-    return [key for key, is_used in found.items() if is_used]
+    return [key for key, is_used in used.items() if is_used]
 
 
 def modern(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema with today's keywords; subschemas stay as they are."""
-    found = older_keywords(schema)
-    if not found:
+    keywords = older_keywords(schema)
+    if not keywords:
         return schema
     changed = dict(schema)
-    if "dependencies" in found:
-        given = as_mapping(changed.pop("dependencies"))
-        names = {name: needs for name, needs in given.items() if isinstance(needs, list)}
-        schemas = {name: needs for name, needs in given.items() if name not in names}
+    if "dependencies" in keywords:
+        dependencies = as_mapping(changed.pop("dependencies"))
+        names = {name: needs for name, needs in dependencies.items() if isinstance(needs, list)}
+        schemas = {name: needs for name, needs in dependencies.items() if name not in names}
         for key, members in (("dependentRequired", names), ("dependentSchemas", schemas)):
             if members:
                 changed[key] = {**members, **as_mapping(schema.get(key))}
-    if "items" in found:
+    if "items" in keywords:
         first = changed.pop("items")
         if first:
             changed["prefixItems"] = first
-    if "additionalItems" in found:
+    if "additionalItems" in keywords:
         changed["items"] = changed.pop("additionalItems")
-    return _with_null(changed) if "nullable" in found else changed
+    return _with_null(changed) if "nullable" in keywords else changed
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -32,18 +32,18 @@ def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[
     is_nested = any(isinstance(value, (dict, list)) for value in arguments.values())
     if not is_nested and arguments.keys() <= as_mapping(schema.get("properties")).keys():
         return []  # most calls
-    found: list[Loc] = []
+    paths: list[Loc] = []
     waiting: list[tuple[Loc, Any, list[Any]]] = [((), arguments, [schema])]
     while waiting:
         at, value, schemas = waiting.pop()
-        each = [_in_place(one, schema) for one in schemas]
-        parts = [part for of_one in each for part in of_one]
+        by_schema = [_in_place(one, schema) for one in schemas]
+        parts = [part for of_one in by_schema for part in of_one]
         # One of several schemas may be right without declaring anything.
-        if isinstance(value, dict) and all(map(_says, each)):
-            found += [(*at, name) for name in value if not _is_declared(name, parts)]
+        if isinstance(value, dict) and all(map(_says, by_schema)):
+            paths += [(*at, name) for name in value if not _is_declared(name, parts)]
         within = _within(value, parts)
         waiting += [((*at, key), value[key], inner) for key, inner in within if inner]
-    return sorted(found, key=len)
+    return sorted(paths, key=len)
 
 
 def _within(value: Any, parts: Sequence[Mapping[str, Any]]) -> list[tuple[str | int, list[Any]]]:
@@ -76,23 +76,23 @@ def _is_declared(name: str, parts: Iterable[Mapping[str, Any]]) -> bool:
 
 def _members(parts: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
     """Return the schemas of an object's member."""
-    found = []
+    schemas = []
     for part in parts:
-        own = as_mapping(part.get("properties")).get(name)
+        declared = as_mapping(part.get("properties")).get(name)
         patterns = as_mapping(part.get("patternProperties"))
         matching = [inner for pattern, inner in patterns.items() if search(pattern, name)]
-        others = [] if own is not None or matching else [part.get("additionalProperties")]
-        found += [inner for inner in (own, *matching, *others) if isinstance(inner, dict)]
-    return found
+        others = [] if declared is not None or matching else [part.get("additionalProperties")]
+        schemas += [inner for inner in (declared, *matching, *others) if isinstance(inner, dict)]
+    return schemas
 
 
 def _items(parts: Iterable[Mapping[str, Any]], index: int) -> list[Any]:
     """Return the schemas of a list's item."""
-    found = []
+    schemas = []
     for part in parts:
         first = as_list(part.get("prefixItems"))
-        found.append(first[index] if index < len(first) else part.get("items"))
-    return [inner for inner in found if isinstance(inner, dict)]
+        schemas.append(first[index] if index < len(first) else part.get("items"))
+    return [inner for inner in schemas if isinstance(inner, dict)]
 
 
 def described(schema: Mapping[str, Any]) -> list[str]:
@@ -122,17 +122,17 @@ def _in_place(
 ) -> list[Mapping[str, Any]]:
     """Return the schema, and those for the same value that it combines or refers to in its `root`."""
     root = schema if root is None else root
-    found: dict[int, Mapping[str, Any]] = {}
+    parts: dict[int, Mapping[str, Any]] = {}
     waiting: list[Any] = [schema]
-    for given in waiting:
-        if not isinstance(given, dict) or id(given) in found:
+    for candidate in waiting:
+        if not isinstance(candidate, dict) or id(candidate) in parts:
             continue
-        found[id(given)] = part = modern(given)
+        parts[id(candidate)] = part = modern(candidate)
         waiting += [member for keyword in COMBINED for member in as_list(part.get(keyword))]
         if target := as_text(part.get("$ref")):
             inner = referred(root, target)
             waiting.append(_ELSEWHERE if inner is None else inner)
-    return [*found.values()]
+    return [*parts.values()]
 
 
 def _is_open(parts: Iterable[Mapping[str, Any]], but: Collection[str] = ()) -> bool:

@@ -47,8 +47,8 @@ def _piece(pattern: str, at: int) -> tuple[str, int]:
     if opening := _OPEN.match(pattern, at):
         text, at = _choice(pattern, opening.end())
         return text, at + 1
-    if found := _CLASS.match(pattern, at):
-        return _one_of(found[0], found[0][1:-1].partition("^")[0]), found.end()
+    if match := _CLASS.match(pattern, at):
+        return _one_of(match[0], match[0][1:-1].partition("^")[0]), match.end()
     if pattern[at] == "\\":
         letter = pattern[at + 1 : at + 2]
         if letter in "dDwWsS":
@@ -57,7 +57,7 @@ def _piece(pattern: str, at: int) -> tuple[str, int]:
     return {"^": "", "$": "", ".": "a"}.get(pattern[at], pattern[at]), at + 1
 
 
-def _one_of(characters: str, own: str) -> str:
+def _one_of(characters: str, named: str) -> str:
     """Return a character that the class matches: one that it names, or a common one."""
     one = compiled(f"^{characters}$")
-    return next((c for c in own + _CHARACTERS if one.search(c)), "")
+    return next((c for c in named + _CHARACTERS if one.search(c)), "")

@@ -97,8 +97,8 @@ def recursion(schema: dict[str, Any]) -> Loc | None:
             name = inside.pop()
             if name not in seen:
                 seen.add(name)
-                found = referred(schema, name)
-                inside += (each for _, each in references(found)) if isinstance(found, dict) else ()
+                part = referred(schema, name)
+                inside += (each for _, each in references(part)) if isinstance(part, dict) else ()
                 if target in inside:
                     return at
     return None

@@ -183,12 +183,12 @@ def _without_dialect(schema: Any) -> Any:
 def _validator_class() -> Any:
     from jsonschema import Draft202012Validator, validators
 
-    own: dict[str, Keyword] = {
+    overrides: dict[str, Keyword] = {
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
     }
-    keywords = {**Draft202012Validator.VALIDATORS, **KEYWORDS, **own}
+    keywords = {**Draft202012Validator.VALIDATORS, **KEYWORDS, **overrides}
     timed = {name: _timed(keyword) for name, keyword in keywords.items()}
     extend: Any = validators.extend
     return extend(Draft202012Validator, timed)
@@ -231,10 +231,10 @@ def _additional_properties(
 
     if not isinstance(instance, dict):
         return
-    known = schema.get("properties", {})
+    properties = schema.get("properties", {})
     others = schema.get("patternProperties", {})
     for name, member in instance.items():
-        if name in known or any(patterns.search(pattern, name) for pattern in others):
+        if name in properties or any(patterns.search(pattern, name) for pattern in others):
             continue
         if allowed is False:
             yield ValidationError(f"{name!r} is not one of the properties of the schema")
@@ -277,6 +277,6 @@ def is_plainly_valid(schema: Any, value: Any) -> bool:
         return False
     more = schema.get("additionalProperties", True) is True
     return all(isinstance(name, str) and name in value for name in required) and all(
-        is_plainly_valid(properties[name], each) if name in properties else more
-        for name, each in value.items()
+        is_plainly_valid(properties[name], member) if name in properties else more
+        for name, member in value.items()
     )

@@ -69,21 +69,21 @@ class _Values:
         self.numbers = 0  # used so far; all differ, so that swapped arguments are noticed
         self.open: list[str] = []  # the references being followed
 
-    def value(self, given: Any, name: str, depth: int) -> Any:
+    def value(self, schema: Any, name: str, depth: int) -> Any:
         """Return a value for the schema of the parameter `name`."""
-        schema, followed = self.flat(given)
-        if given is False or self.steps <= 0 or depth > _MAX_DEPTH or not followed.isdisjoint(self.open):
+        flat, refs = self.flat(schema)
+        if schema is False or self.steps <= 0 or depth > _MAX_DEPTH or not refs.isdisjoint(self.open):
             return NOTHING
-        self.open += followed
+        self.open += refs
         try:
-            return self.flat_value(schema, name, depth)
+            return self.flat_value(flat, name, depth)
         finally:
-            del self.open[len(self.open) - len(followed) :]
+            del self.open[len(self.open) - len(refs) :]
 
     def flat_value(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
-        own = next(_own_values(schema), NOTHING)
-        if own is not NOTHING:
-            return own
+        value = next(_own_values(schema), NOTHING)
+        if value is not NOTHING:
+            return value
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
                 return self.first_choice(schema, keyword, name, depth)
@@ -115,8 +115,8 @@ class _Values:
         names = [name for name in properties if name in required]
         names += [name for name in required if name not in properties]
         names += others[: max(0, _count(schema, "minProperties") - len(names))]
-        made = {name: self.value(properties.get(name, True), name, depth + 1) for name in names}
-        return {name: value for name, value in made.items() if value is not NOTHING}
+        values = {name: self.value(properties.get(name, True), name, depth + 1) for name in names}
+        return {name: value for name, value in values.items() if value is not NOTHING}
 
     def items(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:
         """Return one item, or as many as the limits require, with different texts."""
@@ -133,7 +133,7 @@ class _Values:
 
     def flat(self, schema: Any) -> tuple[Mapping[str, Any], set[str]]:
         """Merge a schema with its top-level `$ref` and `allOf`; also return the references followed."""
-        found: list[Mapping[str, Any]] = []
+        parts: list[Mapping[str, Any]] = []
         followed: set[str] = set()
         waiting = [schema]
         while waiting and self.steps > 0:
@@ -147,11 +147,11 @@ class _Values:
             if reference is not None and reference not in followed:
                 followed.add(reference)
                 waiting.append(self.target(reference))
-            found.append(part)
+            parts.append(part)
         flat: dict[str, Any] = {}
         properties: dict[str, Any] = {}
         required: list[str] = []
-        for part in reversed(found):  # the first part takes precedence
+        for part in reversed(parts):  # the first part takes precedence
             flat |= {key: value for key, value in part.items() if key not in ("allOf", "$ref")}
             properties |= part.get("properties", {})
             required += part.get("required", ())
@@ -160,20 +160,20 @@ class _Values:
 
     def target(self, reference: str) -> Any:
         """Return the target of a reference into this schema; an empty schema for any other."""
-        found = referred(self.root, reference)
-        return found if id(found) in self.schemas else {}
+        schema = referred(self.root, reference)
+        return schema if id(schema) in self.schemas else {}
 
 
 def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
     """Yield the schema's own values that fit it, best first."""
-    own = [schema["const"]] if "const" in schema else []
-    own += schema.get("examples", [])
-    own += [schema[key] for key in ("example", "default") if schema.get(key) is not None]
-    own += schema.get("enum", [])
+    values = [schema["const"]] if "const" in schema else []
+    values += schema.get("examples", [])
+    values += [schema[key] for key in ("example", "default") if schema.get(key) is not None]
+    values += schema.get("enum", [])
     match = _EXAMPLE.search(schema.get("description", "")[:4000])
     if match and "format" not in schema:
-        own += filter(None, match.groups())
-    for value in own:
+        values += filter(None, match.groups())
+    for value in values:
         is_small = not is_nested_deeper(value, _MAX_DEPTH) and len(json.dumps(value)) <= _MAX_OWN
         if is_small and fits(schema, value):
             yield value

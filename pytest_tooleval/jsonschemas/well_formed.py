@@ -64,8 +64,8 @@ def is_keyword(key: str) -> bool:
 
 def unknown_keywords(schema: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the unknown keywords of a schema, subschemas apart, each with the one probably meant."""
-    found = ((key, nearest(key, _KNOWN)) for key in schema if key not in _KNOWN)
-    return [(key, near) for key, near in found if near and not key.startswith("x-")]
+    unknown = ((key, nearest(key, _KNOWN)) for key in schema if key not in _KNOWN)
+    return [(key, near) for key, near in unknown if near and not key.startswith("x-")]
 
 
 class _Keyword(NamedTuple):
@@ -89,7 +89,7 @@ def _is_names(value: Any) -> bool:
 
 def _is_dependencies(value: Any) -> bool:
     return isinstance(value, dict) and all(
-        _is_names(each) for each in value.values() if isinstance(each, list)
+        _is_names(names) for names in value.values() if isinstance(names, list)
     )
 
 
