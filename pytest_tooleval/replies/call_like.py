@@ -115,11 +115,11 @@ def unknown_calls(
 ) -> list[dict[str, Any]]:
     """Return the fields around a conversation that may hold a call which is not in it."""
     items = [{name: value} for name, value in fields.items()]
-    if not (found := [item for item in items if may_be_call(item)]):
+    if not (items := [item for item in items if may_be_call(item)]):
         return []
-    known = [call for each in conversation for call in calls_of(each)]
+    calls = [call for each in conversation for call in calls_of(each)]
     return [
-        item for item in found if not all(_is_known(call, NO_TOOLS, known) for call in _calls_in(item))
+        item for item in items if not all(_is_known(call, NO_TOOLS, calls) for call in _calls_in(item))
     ]
 
 
@@ -133,12 +133,12 @@ def unread_in(
     What repeats a call of the message or of its `conversation` holds none.
     """
     items = chain(_fields(message), objects_in(message.get(UNREAD)))
-    found = [item for item in items if may_be_call(item)]
-    if not found:
+    candidates = [item for item in items if may_be_call(item)]
+    if not candidates:
         return
-    known = [call for each in (message, *conversation) for call in calls_of(each)]
-    for item in found:
-        if item.get("type") in (_UNPLACED, _ORPHAN) or _holds_call(item, offered, known):
+    calls = [call for each in (message, *conversation) for call in calls_of(each)]
+    for item in candidates:
+        if item.get("type") in (_UNPLACED, _ORPHAN) or _holds_call(item, offered, calls):
             why = "an item of a kind that is not known here, and that may be a call"
             yield Unread.at(kind_of(item), json_text(item, 400), why, "other")
 
@@ -155,16 +155,16 @@ def is_call_like(item: Mapping[str, Any], offered: KnownTools) -> bool:
     return item.get("type") in (_UNPLACED, _ORPHAN) or _holds_call(item, offered, ())
 
 
-def _holds_call(item: Mapping[str, Any], offered: KnownTools, known: Sequence[ToolCall]) -> bool:
+def _holds_call(item: Mapping[str, Any], offered: KnownTools, calls: Sequence[ToolCall]) -> bool:
     return any(
-        (not call.is_vague or any(map(offered.has, call.names))) and not _is_known(call, offered, known)
+        (not call.is_vague or any(map(offered.has, call.names))) and not _is_known(call, offered, calls)
         for call in _calls_in(item)
     )
 
 
-def _is_known(call: _LikelyCall, offered: KnownTools, known: Sequence[ToolCall]) -> bool:
+def _is_known(call: _LikelyCall, offered: KnownTools, calls: Sequence[ToolCall]) -> bool:
     names = {offered.known(name) for name in call.names}
-    same = (one for one in known if offered.known(one.name) in names)
+    same = (one for one in calls if offered.known(one.name) in names)
     return any(call.arguments is None or one.arguments == call.arguments for one in same)
 
 
@@ -192,20 +192,20 @@ def _calls_in(value: object) -> Iterator[_LikelyCall]:
     # Each with whether a key of calls is around it, and whether it was decoded from a text.
     inside: list[tuple[object, bool, bool]] = [(value, False, False)]
     while inside:
-        each, in_calls, decoded = inside.pop()
-        if isinstance(each, str):
-            if in_calls and each:
-                yield _LikelyCall((each,), None, is_vague=True)
-            if not decoded and (found := _json_in(each)) is not None:
-                inside.append((found, in_calls, True))
-        elif isinstance(each, list):
-            inside += [(inner, in_calls, decoded) for inner in each]
-        elif isinstance(each, Mapping):
-            if _is_definition(each):
+        part, in_calls, decoded = inside.pop()
+        if isinstance(part, str):
+            if in_calls and part:
+                yield _LikelyCall((part,), None, is_vague=True)
+            if not decoded and (document := _json_in(part)) is not None:
+                inside.append((document, in_calls, True))
+        elif isinstance(part, list):
+            inside += [(inner, in_calls, decoded) for inner in part]
+        elif isinstance(part, Mapping):
+            if _is_definition(part):
                 continue
-            yield from _called(each, in_calls)
-            is_text = as_text(each.get("type", "text")) in _TEXT_TYPES
-            for key, inner in each.items():
+            yield from _called(part, in_calls)
+            is_text = as_text(part.get("type", "text")) in _TEXT_TYPES
+            for key, inner in part.items():
                 if is_text and key in _TEXTS and isinstance(inner, str):
                     continue
                 below = key in _CALLS or (in_calls and isinstance(inner, (dict, list)))
@@ -221,9 +221,9 @@ def _called(value: Mapping[str, Any], in_calls: bool) -> Iterator[_LikelyCall]:
     named = (*clear, *vague)
     kind = as_text(value.get("type"))
     by_type = (kind.removeprefix(_PART),) if kind and (kind.startswith(_PART) or not named) else ()
-    given = _given(value, is_clear=bool(clear))
-    if given is not None and (named or by_type):
-        yield _LikelyCall((*named, *by_type), given.arguments, given.is_vague or not named)
+    held = _arguments(value, is_clear=bool(clear))
+    if held is not None and (named or by_type):
+        yield _LikelyCall((*named, *by_type), held.arguments, held.is_vague or not named)
     elif in_calls and named:
         yield _LikelyCall(named, None, is_vague=True)
 
@@ -233,31 +233,31 @@ def _name_in(value: object) -> str:
     return as_text(value) or as_text(as_mapping(value).get("name"))
 
 
-class _Given(NamedTuple):
+class _Arguments(NamedTuple):
     """Arguments, and whether they are only those of an offered tool."""
 
     arguments: Mapping[str, Any] | None
     is_vague: bool
 
 
-def _given(value: Mapping[str, Any], *, is_clear: bool) -> _Given | None:
+def _arguments(value: Mapping[str, Any], *, is_clear: bool) -> _Arguments | None:
     """The arguments in an object under a clear name; None if there are none."""
-    found: list[_Given] = []
+    choices: list[_Arguments] = []
     for strength, keys in _ARGUMENTS.items():
         for key in keys:
             if key not in value or isinstance(value[key], (bool, int, float)):
                 continue
-            given = value[key]
-            if given is None and strength != "clear":
+            member = value[key]
+            if member is None and strength != "clear":
                 continue
-            held = given if isinstance(given, Mapping) else _json_in(given)
+            held = member if isinstance(member, Mapping) else _json_in(member)
             if held == {} and key == "parameters":
                 continue  # also how a tool without parameters is defined
             if isinstance(held, Mapping):
-                found.append(_Given(held, not is_clear and strength != "clear"))
+                choices.append(_Arguments(held, not is_clear and strength != "clear"))
             else:
-                found.append(_Given(None, not (is_clear and strength == "clear")))
-    return min(found, key=lambda each: (each.is_vague, each.arguments is None), default=None)
+                choices.append(_Arguments(None, not (is_clear and strength == "clear")))
+    return min(choices, key=lambda one: (one.is_vague, one.arguments is None), default=None)
 
 
 def _is_definition(value: Mapping[str, Any]) -> bool:
@@ -266,13 +266,13 @@ def _is_definition(value: Mapping[str, Any]) -> bool:
     described = [value.get("args"), value.get("arguments")] if "description" in value else []
     others = {key: each for key, each in value.items() if key not in schemas}
     return any(map(_is_properties, described)) or (
-        bool(schemas) and _given(others, is_clear=True) is None
+        bool(schemas) and _arguments(others, is_clear=True) is None
     )
 
 
 def _is_schema(value: object) -> bool:
-    found = as_mapping(value)
-    held = as_mapping(found.get("json")) or found  # Bedrock's
+    schema = as_mapping(value)
+    held = as_mapping(schema.get("json")) or schema  # Bedrock's
     kind = as_text(held.get("type")).lower()
     words = ("$schema", "$ref", "anyOf", "oneOf", "allOf")
     return (
@@ -281,8 +281,8 @@ def _is_schema(value: object) -> bool:
 
 
 def _is_properties(value: object) -> bool:
-    found = as_mapping(value)
-    return bool(found) and all("type" in as_mapping(each) for each in found.values())
+    properties = as_mapping(value)
+    return bool(properties) and all("type" in as_mapping(each) for each in properties.values())
 
 
 def _json_in(text: object) -> object:

@@ -73,12 +73,12 @@ def no_answer(
     Providers that parse arguments themselves turn truncated ones into `{}`. A call written as text that
     could not be read is never judged.
     """
-    found = _by_ending(calls, text, reason, message)
+    problem = _by_ending(calls, text, reason, message)
     if reason == UNPARSED:
-        found = None
-    if found is None and unread is not None:
+        problem = None
+    if problem is None and unread is not None:
         return NoAnswer("malformed_call", shorten(str(unread), 500))
-    return found
+    return problem
 
 
 def is_cut_off(reason: str | None) -> bool:
@@ -110,16 +110,16 @@ def ending_of(*documents: object) -> Ending | None:
     None if it ended normally. Raises ModelError if the provider itself failed.
     """
     endings = [ending for document in documents for ending in _endings(document)]
-    known = [ending for ending in endings if _meaning(ending.reason)]
-    found = next((ending for ending in known if _meaning(ending.reason) != "failed"), None)
-    if found is None and known:
-        detail = f": {shorten(' '.join(known[0].message.split()), 500)}" if known[0].message else ""
+    endings = [ending for ending in endings if _meaning(ending.reason)]
+    first = next((ending for ending in endings if _meaning(ending.reason) != "failed"), None)
+    if first is None and endings:
+        detail = f": {shorten(' '.join(endings[0].message.split()), 500)}" if endings[0].message else ""
         raise ModelError(
-            f"the provider ended the answer with {known[0].reason}{detail}",
+            f"the provider ended the answer with {endings[0].reason}{detail}",
             kind="server",
             retryable=True,
         )
-    return found
+    return first
 
 
 def usual_reason(*documents: object) -> str | None:
@@ -146,10 +146,10 @@ def _endings(document: object) -> Iterator[Ending]:
 def _of_gemini(body: Mapping[str, object]) -> Iterator[Ending]:
     feedback = as_mapping(body.get("promptFeedback"))
     if block := as_text(feedback.get("blockReason")):
-        known = _meaning(block) == "blocked"
+        is_blocked = _meaning(block) == "blocked"
         message = as_text(feedback.get("blockReasonMessage"))
-        parts = ("the prompt was blocked", "" if known else block, message)
-        yield Ending(block if known else "content_filter", ": ".join(filter(None, parts)))
+        parts = ("the prompt was blocked", "" if is_blocked else block, message)
+        yield Ending(block if is_blocked else "content_filter", ": ".join(filter(None, parts)))
     candidate = _first(body.get("candidates"))
     yield Ending(as_text(candidate.get("finishReason")), as_text(candidate.get("finishMessage")))
 
@@ -193,10 +193,10 @@ def _refusals(message: Mapping[str, object]) -> Iterator[Ending]:
 
 def _filters(results: object) -> str:
     """Return the categories for which Azure filtered an answer."""
-    found = {name: as_mapping(result) for name, result in as_mapping(results).items()}
+    filters = {name: as_mapping(result) for name, result in as_mapping(results).items()}
     return ", ".join(
         f"{name} {as_text(result.get('severity'))}".strip()
-        for name, result in found.items()
+        for name, result in filters.items()
         if result.get("filtered") is True
     )
 

@@ -30,12 +30,12 @@ from .recovery import of_server, read_calls
 
 def transcript_of(
     messages: Iterable[Message],
-    given: Sequence[Message] = (),
+    earlier: Sequence[Message] = (),
     offered: Sequence[KnownTools] | None = None,
 ) -> Transcript:
     """Build a conversation from its chat messages; each user message begins a turn.
 
-    `given` are the messages before them, which may include replies. `refusal` and `finish_reason`
+    `earlier` are the messages before them, which may include replies. `refusal` and `finish_reason`
     of a reply say how it ended. Raises ModelError if the provider failed.
 
     `offered` are the tools of each turn; the last ones also apply to later turns. With these,
@@ -45,19 +45,19 @@ def transcript_of(
     """
     turn = 0
     prompt: list[Message] = []
-    waiting: list[Message] = list(given)
+    waiting: list[Message] = list(earlier)
     replies: list[Reply] = []
     unread: list[Unread] = []  # before the first reply
     messages = list(messages)
-    whole = (*given, *messages)
+    whole = (*earlier, *messages)
     for message in messages:
         role = message.get("role")
         names = None if offered is None else offered[min(turn, len(offered) - 1)]
         if role != "assistant":
-            found = tuple(unread_in(message, names or NO_TOOLS, whole))
+            parts = tuple(unread_in(message, names or NO_TOOLS, whole))
             if replies:
-                replies[-1] = structs.replace(replies[-1], unread=(*replies[-1].unread, *found))
-            unread += () if replies else found
+                replies[-1] = structs.replace(replies[-1], unread=(*replies[-1].unread, *parts))
+            unread += () if replies else parts
         if role == "assistant":
             if replies and all(each.get("role") in SYSTEM_ROLES for each in waiting):
                 replies[-1] = _with_answers(replies[-1], waiting)  # a reminder within the turn
@@ -67,21 +67,21 @@ def transcript_of(
             replies.append(_reply(message, names, tuple(waiting) if replies else (), whole))
             prompt, waiting = prompt if len(replies) > 1 else waiting, []
         elif role == "tool" and replies:
-            place = _answered_by(replies, message)
+            index = _answered_by(replies, message)
             answer = {key: value for key, value in message.items() if key != INNER}
-            replies[place] = _with_answers(replies[place], [answer])
+            replies[index] = _with_answers(replies[index], [answer])
         else:
             waiting.append(message)
     if replies:
         replies[0] = structs.replace(replies[0], unread=(*replies[0].unread, *unread))
     statuses = statuses_of((each.message, each.answers) for each in replies)
     replies = [
-        structs.replace(each, status=status, by_suite=(True,) * len(status) if offered is None else ())
-        for each, status in zip(replies, statuses, strict=True)
+        structs.replace(reply, status=status, by_suite=(True,) * len(status) if offered is None else ())
+        for reply, status in zip(replies, statuses, strict=True)
     ]
-    made = Transcript(tuple(prompt if replies else waiting), tuple(with_refused(replies)))
-    turns = (each for turn in made.turns for each in ended_turn(turn))
-    return structs.replace(made, replies=tuple(turns))
+    transcript = Transcript(tuple(prompt if replies else waiting), tuple(with_refused(replies)))
+    turns = (each for turn in transcript.turns for each in ended_turn(turn))
+    return structs.replace(transcript, replies=tuple(turns))
 
 
 def _reply(
@@ -95,17 +95,17 @@ def _reply(
     ending = ending_of(message, {"choices": [{"message": message}]})
     reason, detail = ending or (usual_reason(message), None)
     text = None if offered is None else text_of(message)
-    found = read_message(message, text, offered or NO_TOOLS, reason, detail, conversation)
-    return structs.replace(found, prompt=prompt).by(agent, inner=inner)
+    reply = read_message(message, text, offered or NO_TOOLS, reason, detail, conversation)
+    return structs.replace(reply, prompt=prompt).by(agent, inner=inner)
 
 
 def _answered_by(replies: Sequence[Reply], answer: Message) -> int:
     """Return the place of the reply that an answer belongs to: the last, or one before inner agents'."""
-    place = len(replies) - 1
+    index = len(replies) - 1
     id = answer.get("tool_call_id")
-    while place and replies[place].inner and all(call.id != id for call in replies[place].calls):
-        place -= 1
-    return place
+    while index and replies[index].inner and all(call.id != id for call in replies[index].calls):
+        index -= 1
+    return index
 
 
 def read_message(
@@ -125,7 +125,7 @@ def read_message(
     if reason == UNPARSED:
         reading = of_server(reading, text or "", detail or "")
     unread = (*reading.unread, *unread_in(message, offered, conversation))
-    own = own_calls(reading.calls, offered.names)
+    calls = own_calls(reading.calls, offered.names)
     return Reply(
         message=message,
         calls=reading.calls,
@@ -136,7 +136,7 @@ def read_message(
         dialect=reading.dialect,
         unread=unread,
         finish_reason=reason,
-        no_answer=no_answer(own, text, reason, detail, of_model(reading.unread)),
+        no_answer=no_answer(calls, text, reason, detail, of_model(reading.unread)),
     )
 
 
@@ -144,11 +144,11 @@ def searches_in(message: Message) -> tuple[ToolSearch, ...]:
     """Return the tool searches in a reply."""
     return tuple(
         ToolSearch(
-            each.get("arguments"),
-            None if each.get("tools") is None else tuple(map(as_text, as_list(each["tools"]))),
-            each.get("names_shown") is True,
+            search.get("arguments"),
+            None if search.get("tools") is None else tuple(map(as_text, as_list(search["tools"]))),
+            search.get("names_shown") is True,
         )
-        for each in objects_in(message.get(SEARCHES))
+        for search in objects_in(message.get(SEARCHES))
     )
 
 
@@ -168,22 +168,22 @@ def _with_answers(reply: Reply, answers: Iterable[Message]) -> Reply:
 
 def with_refused(replies: Iterable[Reply]) -> list[Reply]:
     """Mark calls that a model wrote as text, and that no tool answered, as refused."""
-    found: list[Reply] = []
+    marked: list[Reply] = []
     unanswered: set[str] = set()  # ids of earlier calls
-    for each in replies:
-        answers = [answer for answer in each.answers if answer.get("role") == "tool"]
-        calls = objects_in(each.message.get("tool_calls"))
-        written = each.format == "recovered" and not calls and not each.status
+    for reply in replies:
+        answers = [answer for answer in reply.answers if answer.get("role") == "tool"]
+        calls = objects_in(reply.message.get("tool_calls"))
+        written = reply.format == "recovered" and not calls and not reply.status
         if written and all(str(answer.get("tool_call_id")) in unanswered for answer in answers):
             refused: CallStatus = "refused"
-            status = (refused,) * len(each.calls)
-            found.append(structs.replace(each, status=status))
+            status = (refused,) * len(reply.calls)
+            marked.append(structs.replace(reply, status=status))
         else:
-            found.append(each)
+            marked.append(reply)
         unanswered |= {str(call["id"]) for call in calls if call.get("id")}
         answered = (answer for answer in answers if status_of(answer) != "waiting")
         unanswered -= {str(answer.get("tool_call_id")) for answer in answered}
-    return found
+    return marked
 
 
 def statuses_of(

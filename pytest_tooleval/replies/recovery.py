@@ -90,15 +90,15 @@ def read_calls(
     """
     native = [_native(call, offered, cut_off) for call in native_calls(message)]
     repaired = [repair_call(call, offered) or call for call in native]
-    found = _in_text(text, offered) if offered.in_text else _Text()
-    written = [_made(call, offered) for call in found.calls]
+    in_text = _in_text(text, offered) if offered.in_text else _Text()
+    written = [_call_of(call, offered) for call in in_text.calls]
     if native:  # a server that reads calls may leave their text, or a part of them
         written = [call for call in written if not any(_same(call, each) for each in repaired)]
     is_native = repaired == native and not written
-    dialect = found.dialect if written or found.unread else ""
+    dialect = in_text.dialect if written or in_text.unread else ""
     recovered = len(written) + sum(one != other for one, other in zip(native, repaired, strict=True))
     form: CallFormat = "native" if is_native else "recovered"
-    return Reading((*repaired, *written), form, dialect, found.unread, recovered)
+    return Reading((*repaired, *written), form, dialect, in_text.unread, recovered)
 
 
 def of_server(reading: Reading, text: str, error: str) -> Reading:
@@ -130,7 +130,7 @@ def _native(call: object, offered: KnownTools, cut_off: bool) -> ToolCall:
     return offered.read(ToolCall.coerce(call), namespace, cut_off=cut_off)
 
 
-def _made(written: Written, offered: KnownTools) -> ToolCall:
+def _call_of(written: Written, offered: KnownTools) -> ToolCall:
     """Make a call, whose arguments are text if a key appears twice in them."""
     call = ToolCall.parse(written.name, written.arguments, written.id)
     if isinstance(written.arguments, dict) and call.arguments is not None:
@@ -163,7 +163,7 @@ def repair_call(call: ToolCall, offered: KnownTools) -> ToolCall | None:
     if written.arguments is None:
         inner = offered.read(ToolCall(written.name, call.arguments, call.raw_arguments, call.id))
     else:
-        inner = _made(written._replace(id=call.id), offered)
+        inner = _call_of(written._replace(id=call.id), offered)
     return inner if offered.has(inner.name) else None
 
 
@@ -180,7 +180,7 @@ def _in_text(text: str, offered: KnownTools) -> _Text:
         return _Text(unread=(Unread.at("content", text[opened.start() :], why),) if opened else ())
     if _call_over(text, 0, begin, offered) is not None:
         begin = 0  # the end of thinking is an argument
-    return _Scan(text, begin, offered).found()
+    return _Scan(text, begin, offered).read()
 
 
 def _call_over(text: str, start: int, end: int, offered: KnownTools) -> int | None:
@@ -201,8 +201,8 @@ def _openings(
     text: str, start: int, end: int, offered: KnownTools
 ) -> Iterator[tuple[Dialect, re.Match[str]]]:
     """Yield the openers in a part of a text, each with its dialect."""
-    for found in _OPENERS.finditer(text, start, end):
-        if begun := _opened_at(text, found.start(), offered):
+    for opener in _OPENERS.finditer(text, start, end):
+        if begun := _opened_at(text, opener.start(), offered):
             yield begun
 
 
@@ -235,10 +235,10 @@ def _whole_reply(text: str, offered: KnownTools) -> tuple[Written, ...]:
 def _without_tokens(text: str) -> str:
     """Return a reply without the tokens at its end that a server may have kept."""
     for _ in range(_MOST_TOKENS):
-        found = _TOKEN.search(text, max(0, len(text) - _LONGEST_TOKEN))
-        if found is None:
+        token = _TOKEN.search(text, max(0, len(text) - _LONGEST_TOKEN))
+        if token is None:
             break
-        text = text[: found.start()].rstrip()
+        text = text[: token.start()].rstrip()
     return text
 
 
@@ -273,7 +273,7 @@ class _Scan:
         self._dialect = ""
         self._spans = 0  # how many were looked into
 
-    def found(self) -> _Text:
+    def read(self) -> _Text:
         kept = self._at  # where the text begins that is not yet in the prose
         while len(self._unread) < _MOST_UNREAD and (hint := _HINTS.search(self._text, self._at)):
             stop = _STOPS.match(self._text, hint.start())

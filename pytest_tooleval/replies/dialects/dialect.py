@@ -67,18 +67,18 @@ class Cursor:
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Move behind white space and a match, if one follows."""
-        found = pattern.match(self.text, self._after_space())
-        if found is not None:
-            self.at = found.end()
-        return found
+        match = pattern.match(self.text, self._after_space())
+        if match is not None:
+            self.at = match.end()
+        return match
 
     def until(self, closer: str) -> str:
         """Return the text up to `closer`, and move behind that. Raises Broken if there is none."""
         end = self.text.find(closer, self.at)
         if end < 0:
             raise Broken(f"{closer} is missing")
-        found, self.at = self.text[self.at : end], end + len(closer)
-        return found
+        text, self.at = self.text[self.at : end], end + len(closer)
+        return text
 
     def close(self, *closers: str) -> None:
         """Move behind a closing tag. Servers often remove the last one, as it is a stop sequence.
@@ -110,8 +110,8 @@ class Cursor:
         return value
 
     def _after_space(self) -> int:
-        found = _SPACE.match(self.text, self.at)
-        return found.end() if found else self.at
+        space = _SPACE.match(self.text, self.at)
+        return space.end() if space else self.at
 
 
 _SPACE = re.compile(r"\s*")

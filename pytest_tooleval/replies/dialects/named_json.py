@@ -16,8 +16,8 @@ _KIMI_ID = re.compile(r"(?:functions\.)?(?P<name>.+?)(?::\d+)?")
 
 
 def _read_kimi(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
-    found = _KIMI_ID.fullmatch(opened["kimi"])
-    name = found["name"] if found else opened["kimi"]
+    match = _KIMI_ID.fullmatch(opened["kimi"])
+    name = match["name"] if match else opened["kimi"]
     value = cursor.arguments(name)
     cursor.close("<|tool_call_end|>")
     cursor.skip("<|tool_calls_section_end|>")

@@ -75,9 +75,9 @@ def _value(cursor: Cursor, name: str, level: int = 0) -> Any:
 
 
 def _text(cursor: Cursor, name: str) -> str:
-    found = cursor.match(_STRING)
+    literal = cursor.match(_STRING)
     try:
-        return str(ast.literal_eval(found[0])) if found else _cut(name)
+        return str(ast.literal_eval(literal[0])) if literal else _cut(name)
     except (ValueError, SyntaxError, MemoryError):
         raise Broken("a text cannot be read", name) from None
 

@@ -101,9 +101,9 @@ def _types(schema: Mapping[str, Any], root: Mapping[str, Any], level: int = 0) -
         for part in reference[2:].split("/"):
             target = as_mapping(target).get(part)
         return _types(as_mapping(target), root, level + 1)
-    given = schema.get("type")
+    kind = schema.get("type")
     types = (
-        {given} if isinstance(given, str) else {each for each in as_list(given) if isinstance(each, str)}
+        {kind} if isinstance(kind, str) else {each for each in as_list(kind) if isinstance(each, str)}
     )
     for field in ("anyOf", "oneOf", "allOf"):
         for inner in as_list(schema.get(field)):
@@ -229,12 +229,12 @@ _MCP_TOOL = re.compile(rf"<tool_name>\s*({_TAG_NAME})\s*</tool_name>")
 
 def _names_a_tool(opened: re.Match[str], schema_of: SchemaOf) -> bool:
     """True if a tag is the name of a tool, and the first one in it that of a parameter."""
-    text, place = opened.string, opened.start()
-    element = _ELEMENT.match(text, place)
+    text, start = opened.string, opened.start()
+    element = _ELEMENT.match(text, start)
     schema = schema_of(element["name"]) if element else None
     if element is None or schema is None:
         is_of_mcp = element is not None and element["name"] == _OF_MCP
-        named = _MCP_TOOL.search(text, place, place + _MOST_OF_MCP) if is_of_mcp else None
+        named = _MCP_TOOL.search(text, start, start + _MOST_OF_MCP) if is_of_mcp else None
         return named is not None and schema_of(named[1]) is not None
     key = element["key"]
     return key in as_mapping(schema.get("properties")) if key else not schema.get("required")
@@ -257,10 +257,10 @@ def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
     if not cursor.skip(f"</{name}>") and cursor.rest:
         raise Broken("its closing tag is missing", name)
     if schema is None:  # of MCP
-        name, given = arguments.get("tool_name", "").strip(), as_json(arguments.get("arguments", "{}"))
-        if not isinstance(given, dict):
+        name, inner = arguments.get("tool_name", "").strip(), as_json(arguments.get("arguments", "{}"))
+        if not isinstance(inner, dict):
             raise Broken("its arguments are no object", name)
-        yield Written(name, given)
+        yield Written(name, inner)
     else:
         yield Written(name, arguments)
 
