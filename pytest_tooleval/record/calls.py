@@ -109,7 +109,7 @@ class ToolCall(Struct, frozen=True, gc=False):
     def is_same(self, other: ToolCall) -> bool:
         """True if another call has the same tool and arguments."""
         one, another = (
-            each.raw_arguments if each.arguments is None else each.arguments for each in (self, other)
+            call.raw_arguments if call.arguments is None else call.arguments for call in (self, other)
         )
         return self.name == other.name and one == another
 
@@ -125,13 +125,13 @@ class ToolCall(Struct, frozen=True, gc=False):
         id, caller = as_text(call.get("id")) or None, as_mapping(call.get("caller"))
         custom = call.get("custom")
         if isinstance(custom, Mapping):
-            made = _custom_call(as_text(custom.get("name")), custom.get("input"), id)
+            parsed = _custom_call(as_text(custom.get("name")), custom.get("input"), id)
         else:
             function = call.get("function")
             source = function if isinstance(function, Mapping) else call
-            made = cls.parse(as_text(source.get("name")), source.get("arguments"), id)
+            parsed = cls.parse(as_text(source.get("name")), source.get("arguments"), id)
         hosted = call.get("hosted") is True
-        return structs.replace(made, caller=dict(caller) or None, hosted=hosted)
+        return structs.replace(parsed, caller=dict(caller) or None, hosted=hosted)
 
 
 def _folded(name: str) -> str:
@@ -146,8 +146,8 @@ def native_calls(message: Mapping[str, Any]) -> list[object]:
     if not function:
         return calls
     old = {"function": function} if isinstance(function, Mapping) else function
-    made = [ToolCall.coerce(call) for call in (old, *calls) if isinstance(call, Mapping)]
-    is_known = isinstance(old, Mapping) and any(map(made[0].is_same, made[1:]))
+    parsed = [ToolCall.coerce(call) for call in (old, *calls) if isinstance(call, Mapping)]
+    is_known = isinstance(old, Mapping) and any(map(parsed[0].is_same, parsed[1:]))
     return calls if is_known else [*calls, old]
 
 
@@ -156,12 +156,12 @@ def own_calls(calls: Iterable[ToolCall], offered: Container[str]) -> list[ToolCa
     return [call for call in calls if not call.hosted or call.name in offered]
 
 
-def _custom_call(name: str, given: object, id: str | None) -> ToolCall:
+def _custom_call(name: str, value: object, id: str | None) -> ToolCall:
     """Make a call to a custom tool; anything but text is taken for JSON parsed on the way."""
-    if is_nested_deeper(given, MAX_DEPTH):
+    if is_nested_deeper(value, MAX_DEPTH):
         return ToolCall(name, None, f"(nested more than {MAX_DEPTH} levels deep)", id)
-    is_text = given is None or isinstance(given, str)
-    text = as_text(given) if is_text else json.dumps(given, ensure_ascii=False, default=repr)
+    is_text = value is None or isinstance(value, str)
+    text = as_text(value) if is_text else json.dumps(value, ensure_ascii=False, default=repr)
     return ToolCall(name, {"input": text}, None, id)
 
 
@@ -176,9 +176,9 @@ def is_nested_deeper(value: object, levels: int) -> bool:
     for _ in range(levels + 1):
         inner = [
             child
-            for each in inner
-            if isinstance(each, (dict, list))
-            for child in (each.values() if isinstance(each, dict) else each)
+            for parent in inner
+            if isinstance(parent, (dict, list))
+            for child in (parent.values() if isinstance(parent, dict) else parent)
             if isinstance(child, (dict, list))
         ]
         if not inner:

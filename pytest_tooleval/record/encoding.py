@@ -53,7 +53,7 @@ def document_json(document: Document) -> Iterator[str]:
 
 def _indented(value: Any) -> str:
     text = msgspec.json.format(to_json(value), indent=1).decode()
-    return _NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _NOT_PLAIN.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def without_surrogates(value: Any) -> Any:

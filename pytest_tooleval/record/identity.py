@@ -53,6 +53,6 @@ def shared_names(identities: Iterable[Identity]) -> tuple[str, ...]:
 
 def suite_names(identities: Iterable[Identity]) -> dict[Identity, str]:
     """The suites and their names, with the file where several files share the name."""
-    found = dict.fromkeys(each.of_suite for each in identities)
-    shared = shared_names(found)
-    return {each: each.suite_name(shared) for each in found}
+    suites = dict.fromkeys(each.of_suite for each in identities)
+    shared = shared_names(suites)
+    return {each: each.suite_name(shared) for each in suites}

@@ -56,11 +56,11 @@ def image_problem(part: Mapping[str, Any]) -> str:
     url = url_of(part)
     if url.startswith("https://"):
         return ""
-    found = _DATA.fullmatch(url)
-    if found is None:
+    match = _DATA.fullmatch(url)
+    if match is None:
         return "expected a URL such as data:image/png;base64,... or https://..."
     try:
-        right = url_of(image_part(found[2]))
+        right = url_of(image_part(match[2]))
     except ValueError as error:
         return f"the image is {error}"
     return "" if right == url else f"the image is of the type {right[len('data:') :].partition(';')[0]}"
@@ -93,6 +93,6 @@ def in_words(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _note(part: Mapping[str, Any]) -> str:
     url = url_of(part)
-    found = _DATA.fullmatch(url)
-    what = f"{found[1]}, {max(1, len(found[2]) * 3 // 4000)} kB" if found else url
+    match = _DATA.fullmatch(url)
+    what = f"{match[1]}, {max(1, len(match[2]) * 3 // 4000)} kB" if match else url
     return f"[image: {what}]"

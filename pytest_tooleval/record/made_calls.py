@@ -59,7 +59,7 @@ def calls_made(replies: Sequence[Reply], first: int = 0) -> list[list[MadeCall]]
     answers = [_after_inner(replies, number, each) for number, each in enumerate(answers)]
     return [
         [
-            _made(reply, call, index, answer, first, number)
+            _made_call(reply, call, index, answer, first, number)
             for index, (call, answer) in enumerate(zip(reply.calls, of_reply, strict=True))
         ]
         for number, (reply, of_reply) in enumerate(zip(replies, answers, strict=True))
@@ -76,7 +76,7 @@ def _after_inner(
     return [each and each._replace(after=max(each.after, last)) for each in answers]
 
 
-def _made(
+def _made_call(
     reply: Reply, call: ToolCall, index: int, answer: LastAnswer | None, first: int, number: int
 ) -> MadeCall:
     status = next(iter(reply.status[index : index + 1]), None)

@@ -53,7 +53,7 @@ ROWS = (
 BUILT_IN = tuple(row.name for row in ROWS)
 # They can prove an answer wrong, but not right.
 NEVER_DECISIVE = tuple(row.name for row in ROWS if not row.decisive)
-_PLACES = {name: place for place, name in enumerate(BUILT_IN)}
+_PLACES = {name: index for index, name in enumerate(BUILT_IN)}
 PENALTIES = tuple(row.name for row in ROWS if row.penalty)
 METRICS = tuple(row.name for row in ROWS if not row.penalty)
 RATES = tuple(row.name for row in ROWS if row.penalty and row.variant)

@@ -34,8 +34,8 @@ def meant(name: str, offered: Collection[str]) -> str | None:
     if name in offered:
         return name
     key = folded(name)
-    found = {each for each in offered if folded(each) == key}
-    return found.pop() if len(found) == 1 else None
+    tools = {each for each in offered if folded(each) == key}
+    return tools.pop() if len(tools) == 1 else None
 
 
 class OfferedNames:
@@ -58,8 +58,8 @@ def qualified(name: str, namespace: str | None) -> str:
 
 def undecorated(name: str, offered: Collection[str]) -> str | None:
     """Return the offered tool whose decorated name this is; None unless exactly one fits."""
-    found = {tool for bare in _bare_names(name) if (tool := meant(bare, offered)) is not None}
-    return found.pop() if len(found) == 1 else None
+    tools = {tool for bare in _bare_names(name) if (tool := meant(bare, offered)) is not None}
+    return tools.pop() if len(tools) == 1 else None
 
 
 def _bare_names(name: str) -> Iterator[str]:
@@ -160,9 +160,9 @@ def _spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     whole = {qualified(name, space): (name, space) for name, space in tools}
     names = {each: each for each in whole}
     bare = [name for name, _ in whole.values()]
-    for each, (name, space) in whole.items():
+    for full, (name, space) in whole.items():
         if space:
             short = [name] if bare.count(name) == 1 else []
             for other in (*short, f"{space}_{name}"):
-                names.setdefault(other, each)
+                names.setdefault(other, full)
     return names

@@ -33,26 +33,26 @@ class Ambiguous(dict[str, Any]):
 
 def refuse_repeated(pairs: Pairs) -> dict[str, Any]:
     """Reject repeated keys, as `object_pairs_hook` of `json`. Raises RepeatedKeyError."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         raise RepeatedKeyError(next(key for key, count in counts.items() if count > 1))
-    return made
+    return members
 
 
 def keep_repeated(pairs: Pairs) -> dict[str, Any]:
     """Keep repeated keys as `Ambiguous`, as `object_pairs_hook` of `json`."""
-    made = dict(pairs)
-    return made if len(made) == len(pairs) else Ambiguous(pairs)
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else Ambiguous(pairs)
 
 
 def members_of(value: dict[str, Any]) -> dict[str, list[Any]]:
     """Return the values that each member may have. Raises ValueError if there are too many."""
     members: dict[str, list[Any]] = {}
     for key, member in value.items():
-        found = members.setdefault(key, [])
-        found += _readings(member)
-        _check(found)
+        values = members.setdefault(key, [])
+        values += _readings(member)
+        _check(values)
     return members
 
 

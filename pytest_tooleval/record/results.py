@@ -153,10 +153,10 @@ class TrialResult(TrialRow, frozen=True, kw_only=True, gc=False):
 
         Turns are in order; comparisons outside any turn come last.
         """
-        found: dict[str, list[Check]] = {}
+        checks: dict[str, list[Check]] = {}
         for check in dict.fromkeys(check for score in self.scores.values() for check in score.checks):
-            found.setdefault(check.place, []).append(check)
-        return dict(sorted(found.items(), key=lambda item: _turn_of(item[0])))
+            checks.setdefault(check.place, []).append(check)
+        return dict(sorted(checks.items(), key=lambda item: _turn_of(item[0])))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -66,10 +66,10 @@ def reports_error(content: str) -> bool:
     if "rror" not in content or not content.lstrip().startswith("{"):
         return False
     try:
-        found = json.loads(content)
+        answer = json.loads(content)
     except (ValueError, RecursionError):
         return False
-    return bool(found.get("error")) or any(found.get(field) is True for field in _ERROR_FIELDS)
+    return bool(answer.get("error")) or any(answer.get(field) is True for field in _ERROR_FIELDS)
 
 
 class LastAnswer(NamedTuple):
@@ -86,10 +86,10 @@ def last_answers(
 
     It may come after later replies. Calls with the same id, or without one, are answered in order.
     """
-    found: list[list[LastAnswer | None]] = []
+    answers: list[list[LastAnswer | None]] = []
     places: dict[str, list[tuple[int, int]]] = {}  # of the latest calls with an id
     for number, (ids, after) in enumerate(replies):
-        found.append([None] * len(ids))
+        answers.append([None] * len(ids))
         of_reply: dict[str, list[tuple[int, int]]] = {}
         for index, id in enumerate(ids):
             of_reply.setdefault(str(id), []).append((number, index))
@@ -103,16 +103,16 @@ def last_answers(
             if same := places.get(id):
                 row, column = same[min(answered[id], len(same) - 1)]
                 answered[id] += 1
-                found[row][column] = LastAnswer(message, number)
+                answers[row][column] = LastAnswer(message, number)
             else:
                 others.append(LastAnswer(message, number))
-        _fill(found[-1], others)
-    return found
+        _fill(answers[-1], others)
+    return answers
 
 
-def _fill(found: list[LastAnswer | None], others: Sequence[LastAnswer]) -> None:
+def _fill(answers: list[LastAnswer | None], others: Sequence[LastAnswer]) -> None:
     """Give answers of no known call to calls without one, in order."""
     left = iter(others)
-    for index, each in enumerate(found):
-        if each is None:
-            found[index] = next(left, None)
+    for index, answer in enumerate(answers):
+        if answer is None:
+            answers[index] = next(left, None)

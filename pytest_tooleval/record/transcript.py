@@ -140,21 +140,21 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         calls = tuple(structs.replace(call, agent=agent) for call in self.calls)
         return structs.replace(self, agent=agent, inner=inner, calls=calls)
 
-    def with_calls_at(self, places: Sequence[int]) -> Reply:
+    def with_calls_at(self, indexes: Sequence[int]) -> Reply:
         """Return the reply with only the calls at these indexes; its answers stay."""
         return structs.replace(
             self,
-            calls=tuple(self.calls[place] for place in places),
-            status=tuple(self.status[place] for place in places) if self.status else (),
-            by_suite=tuple(self.by_suite[place] for place in places) if self.by_suite else (),
+            calls=tuple(self.calls[index] for index in indexes),
+            status=tuple(self.status[index] for index in indexes) if self.status else (),
+            by_suite=tuple(self.by_suite[index] for index in indexes) if self.by_suite else (),
         )
 
     @property
     def calls_with_status(self) -> list[tuple[ToolCall, CallStatus | None, bool]]:
         """Each call, with its status, and whether the suite ran it."""
         none = [None] * len(self.calls)
-        made = zip_longest(self.calls, self.status or none, self.by_suite or none)
-        return [(call, status, bool(ours)) for call, status, ours in made if call is not None]
+        rows = zip_longest(self.calls, self.status or none, self.by_suite or none)
+        return [(call, status, bool(ours)) for call, status, ours in rows if call is not None]
 
     @property
     def is_paused(self) -> bool:
@@ -200,9 +200,9 @@ class Transcript(Struct, frozen=True, gc=False):
     @classmethod
     def from_calls(cls, calls: Iterable[ToolCall | Mapping[str, Any]] | None) -> Transcript:
         """Make a transcript of one reply with these calls."""
-        made = tuple(ToolCall.coerce(call) for call in calls or ())
+        parsed = tuple(ToolCall.coerce(call) for call in calls or ())
         message = {"role": "assistant", "content": None}
-        return cls(replies=(Reply(message=message, calls=made, format="native"),))
+        return cls(replies=(Reply(message=message, calls=parsed, format="native"),))
 
     def with_final_reply(self) -> Transcript:
         """Return the transcript with an unknown final reply, which ends the last turn."""
