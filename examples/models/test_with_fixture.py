@@ -26,6 +26,8 @@ async def test_it_writes_to_nobody_it_does_not_know(tooleval: Any, tooleval_mode
         tools=[tool.wire for tool in ASSISTANT.tools],
         system_prompt=ASSISTANT.system_prompt,
         tool_choice="required",
+        # A call without any address may break the schema: here, only invented ones count.
+        thresholds={"arguments_valid": None},
     )
 
     for each in run.calls:

@@ -146,7 +146,7 @@ def question(
     test, asking = setting.test, setting.asking
     offered = _offered(options, setting, own_tools)
     has_rounds = offered.world is not None or offered.run_tools or "user" in options
-    data = _data(prompt, options, setting, offered.tools)
+    data = _data(prompt, options, setting, offered)
     suite, written = _read(data, test, has_rounds=has_rounds)
     case = resolve(suite, written, asking.overrides)
     case = structs.replace(
@@ -177,11 +177,15 @@ def question(
 
 
 class _Offered(NamedTuple):
-    """The tools that the agent gets, and what answers them; `run_tools` means that its own do."""
+    """The tools that the agent gets, and what answers them; `run_tools` means that its own do.
+
+    `are_all` means that it has no others, such as handoffs, or those of a world that answers any call.
+    """
 
     tools: Sequence[Mapping[str, Any]]
     world: WorldSpec | None
     run_tools: bool
+    are_all: bool
 
 
 def _offered(
@@ -190,10 +194,11 @@ def _offered(
     world, given = options.get("world"), options.get("tools")
     spec = None if world is None else world_of(world, setting.trials, setting.test)
     tools = own_tools if given is None else described(given)
+    are_all = own_tools is None
     if spec is not None:
         offer = offer_of(spec)
         if tools is None:
-            tools = offer.tools
+            tools, are_all = offer.tools, not offer.answers_all
         offer.require(tools, "the tools")
     may_run = bool(setting.asking.allowed_tools)
     if own_tools and spec is None and not may_run:
@@ -201,7 +206,8 @@ def _offered(
             "nothing answers the tools of the agent; pass world=, or let its own tools run with "
             "--tooleval-allow-tools"
         )
-    return _Offered(tools or (), spec, own_tools is not None and spec is None and may_run)
+    runs_own = own_tools is not None and spec is None and may_run
+    return _Offered(tools or (), spec, runs_own, are_all and bool(tools))
 
 
 def _job(case: ResolvedCase, model: ModelSpec, setting: PythonSetting) -> Job:
@@ -247,7 +253,7 @@ def _spec(
 
 
 def _data(
-    prompt: Prompt, options: QuestionOptions, setting: PythonSetting, tools: Sequence[Mapping[str, Any]]
+    prompt: Prompt, options: QuestionOptions, setting: PythonSetting, offered: _Offered
 ) -> dict[str, Any]:
     """The question as a suite has it."""
     written = {name: _written(value) for name, value in options.items() if name not in _OWN}
@@ -262,10 +268,10 @@ def _data(
             raise ConfigError('user: the model that plays the user says the first words; ask ""')
     else:
         case["turns"] = [{"prompt": each} for each in _turns(prompt)]
-    # The assertions judge arguments, unless the test sets a threshold.
-    of_suite["thresholds"] = {"arguments_valid": None}
+    if not offered.are_all:  # it may know a tool that a call names
+        of_suite["thresholds"] = {"arguments_valid": None}
     return without_key_values(  # type: ignore[no-any-return]
-        {"name": setting.test.suite, "tools": [*tools], **of_suite, "test_cases": [case]}
+        {"name": setting.test.suite, "tools": [*offered.tools], **of_suite, "test_cases": [case]}
     )
 
 

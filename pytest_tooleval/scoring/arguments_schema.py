@@ -24,6 +24,8 @@ from .assessment import WITH_REASON, CheckLine, Draft, InTurns, Turns
 from .one_call import NOT_OFFERED, shown_arguments
 
 _MOST_FAULTS = 20
+_OFF_IN_SUITE = '"thresholds": {"arguments_valid": null}'
+_OFF_IN_PYTHON = 'thresholds={"arguments_valid": None}'
 
 
 def score_arguments(calls: InTurns, turns: Turns) -> Draft:
@@ -162,7 +164,7 @@ def _explain(calls: InTurns, turns: Turns) -> tuple[str, list[CheckLine]]:
         return "the arguments of every call are valid under its tool's schema", []
     text = f"{len(wrong)} of {len(calls)} calls: {wrong[0].what}: {wrong[0].reason}"
     if argument_flaw(invalid) == "unexpected_argument" and _is_judged(calls):
-        text += '; to let it pass: "thresholds": {"arguments_valid": null}'
+        text += f"; to let it pass: {_OFF_IN_PYTHON if calls[0][0].by_test else _OFF_IN_SUITE}"
     return text, [CheckLine(check, WITH_REASON) for check in wrong]
 
 

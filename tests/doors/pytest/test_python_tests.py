@@ -1160,6 +1160,68 @@ def test_a_failure_that_a_gate_judges_is_shown_as_pytest_does(shop: Project, opt
     assert shown == ([] if options[0] in ("--tb=no", "--tb=line") else of_pytest)
 
 
+INVALID_CALLS = """
+def calls(*made):
+    def agent(messages, tools, call_tool):
+        for name, arguments in made:
+            call_tool(name, arguments)
+        return "done"
+    return agent
+
+def replies(*made):
+    tool_calls = [{{"name": name, "arguments": arguments}} for name, arguments in made]
+    return lambda messages, tools: {{"role": "assistant", "tool_calls": tool_calls}}
+
+class Any:
+    def __call__(self, name, arguments):
+        return "done"
+
+def test_it(tooleval):
+    tooleval("Go", {})
+"""
+WIRE = '("wire_all_money", {"to": "X"})'
+WORDS = '("refund", {"order": "A1", "amount": "nine hundred"})'
+GOOD = '("refund", {"order": "A1", "amount": 900})'
+NOT_OFFERED = "wire_all_money: a tool that was not offered"
+NO_NUMBER = "refund: *amount*nine hundred*"
+OFF = 'thresholds={"arguments_valid": None}'
+VALIDITY = {
+    "unknown_tool": (f"agent=calls({WIRE}), world=Shop", NOT_OFFERED),
+    "invalid": (f"agent=calls({WORDS}), world=Shop", NO_NUMBER),
+    "invented": (
+        'agent=calls(("get_order", {"id": "A1", "fast": True})), world=Shop',
+        'get_order: *the tool has no parameter "fast"',
+    ),
+    "missing": ('agent=calls(("refund", {"order": "A1"})), world=Shop', "refund: *amount*"),
+    "without_a_world": ('agent=replies(("get_weather", {"city": 1})), tools=[get_weather]', "*city*"),
+    "of_no_tool": (f"agent=replies({WIRE}), tools=[get_weather]", NOT_OFFERED),
+    "corrected": (f"agent=calls({WORDS}, {GOOD}), world=Shop", ""),
+    "valid": (f"agent=calls({GOOD}), world=Shop", ""),
+    "decorated": ('agent=calls(("mcp__shop__get_order", {"id": "A1"})), world=Shop', ""),
+    "off": (f"agent=calls({WIRE}, {WORDS}), world=Shop, {OFF}", ""),
+    "any_tool": (f"agent=calls({WIRE}), world=Any", ""),
+    "no_tools": (f"agent=replies({WIRE})", ""),
+    "no_schema": (
+        'agent=replies(("free", {"x": 1})), tools=[{"type": "function", "function": {"name": "free"}}]',
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "reason"), VALIDITY.values(), ids=VALIDITY)
+def test_calls_must_be_valid_under_the_schemas_of_the_tools(
+    shop: Project, words: str, reason: str
+) -> None:
+    result = run(shop, INVALID_CALLS.format(words))
+    result.assert_outcomes(**{"failed" if reason else "passed": 1})
+    pytest.LineMatcher([row_of(shop)["reason"]]).fnmatch_lines([reason])
+    if reason:
+        result.stdout.fnmatch_lines([f"E  *{reason}", "*- transcript -*"])
+    if "no parameter" in reason:
+        why = row_of(shop)["trials"][0]["scores"]["arguments_valid"]["explanation"]
+        assert why.endswith(f"; to let it pass: {OFF}")
+
+
 EXCEPTIONS = {
     "name": "undefined",
     "comparison": 'assert call("refnd", ...) not in run.calls',
