@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, SupportsIndex, overload
 
@@ -54,6 +54,13 @@ class Call:
             raise ScoringError(f"{expected.name}: {error.place}: {error.message}") from None
 
     __hash__ = None  # type: ignore[assignment]  # equal calls have different hashes
+
+    def __bool__(self) -> bool:
+        """Refuse `assert call("refund", ...)`, which would always hold."""
+        __tracebackhide__ = True
+        if self.made is None:
+            raise TypeError(f"an expected call is neither true nor false; write {self!r} in run.calls")
+        return True
 
     @property
     def _rules(self) -> Mode:
@@ -117,9 +124,30 @@ class Calls(list[Call]):
         So would `call("refund") not in run.calls` if it was called with further arguments.
         """
         __tracebackhide__ = True
-        _require_no_text(call)
+        self.require_known([call])
         if not isinstance(call, Call) or call.made is not None:
             return
+        opened = Call(call.name, ..., **call.arguments)
+        wider = next((each for each in self if each == opened), None)
+        if wider is not None and not any(each == call for each in self):
+            raise TypeError(f"{wider!r} was made; write {opened!r} if further arguments do not matter")
+
+    def require_known(self, calls: object) -> None:
+        """Refuse texts, and calls of unknown tools or parameters: `!=` and `not in` always hold for them.
+
+        `==` never holds, and libraries compare calls with texts, so it stays Python's.
+        """
+        __tracebackhide__ = True
+        for each in calls if isinstance(calls, list) else ():
+            if isinstance(each, str):
+                raise TypeError(
+                    f"a call never equals a text; write call({each!r}, ...), or compare its name"
+                )
+            if isinstance(each, Call) and each.made is None:
+                self._require_names(each)
+
+    def _require_names(self, call: Call) -> None:
+        __tracebackhide__ = True
         if self.tools and call.name not in [*self.tools, *(each.name for each in self)]:
             raise TypeError(f"no tool is called {call.name!r}{near(call.name, self.tools)}")
         known = self.tools.get(call.name)
@@ -127,15 +155,10 @@ class Calls(list[Call]):
         odd = [] if known is None else [name for name in call.arguments if name not in {*known, *used}]
         if odd:
             raise TypeError(f"{call.name!r} has no parameter {odd[0]!r}{near(odd[0], known or ())}")
-        opened = Call(call.name, ..., **call.arguments)
-        wider = next((each for each in self if each == opened), None)
-        if wider is not None and not any(each == call for each in self):
-            raise TypeError(f"{wider!r} was made; write {opened!r} if further arguments do not matter")
 
     def __ne__(self, other: object) -> bool:
         __tracebackhide__ = True
-        for each in other if isinstance(other, list) else ():
-            _require_no_text(each)
+        self.require_known(other)
         return super().__ne__(other)
 
     def count(self, call: Call) -> int:
@@ -158,21 +181,11 @@ class Calls(list[Call]):
         return part
 
 
-def _require_no_text(call: object) -> None:
-    """Refuse `"refund" not in run.calls`, which would always hold.
-
-    `==` never holds, and libraries compare calls with texts, so it stays Python's.
-    """
-    __tracebackhide__ = True
-    if isinstance(call, str):
-        raise TypeError(f"a call never equals a text; write call({call!r}, ...), or compare its name")
-
-
 class UnorderedCalls:
     """Calls that equal a list if each one has its own equal in it."""
 
-    def __init__(self, calls: Iterable[Call]) -> None:
-        self.calls = [*calls]
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, UnorderedCalls):
@@ -180,6 +193,15 @@ class UnorderedCalls:
         if not isinstance(other, list):
             return NotImplemented
         return len(self.calls) == len(other) == len(paired(self.calls, other))
+
+    def __ne__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        self.calls.require_known(other)
+        return not self == other
+
+    def __bool__(self) -> bool:
+        __tracebackhide__ = True
+        raise TypeError("run.calls.unordered: compare it with a list, or write run.calls")
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -43,6 +43,11 @@ class Like:
 
     __hash__ = None  # type: ignore[assignment]  # equal values have different hashes
 
+    def __bool__(self) -> bool:
+        """Refuse `assert like.contains("40")`, which would always hold."""
+        __tracebackhide__ = True
+        raise TypeError(f"a matcher is neither true nor false; compare it, such as run.text == {self!r}")
+
     def __repr__(self) -> str:
         shown = "" if self.operand is True else repr(self.operand)
         return f"like.{_NAMES[self.key]}({shown})"

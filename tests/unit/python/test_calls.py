@@ -80,6 +80,39 @@ def test_a_text_is_no_call() -> None:
     assert [each.name for each in calls] == ["refund"]
 
 
+ALWAYS_TRUE = [
+    (call("pay", account="Z"), "write call('pay', account='Z') in run.calls"),
+    (like.contains("40"), "compare it, such as run.text == like.contains('40')"),
+    (made(REFUND).unordered, "compare it with a list, or write run.calls"),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), ALWAYS_TRUE, ids=repr)
+def test_what_would_be_true_whatever_the_agent_does_is_no_assertion(value: object, message: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        assert value
+    assert str(raised.value).endswith(message)
+
+
+def test_a_made_call_is_true() -> None:
+    assert next((each for each in made(REFUND) if each.name == "refund"), None)
+
+
+def test_unequal_calls_must_have_names_that_exist() -> None:
+    calls = made(REFUND)
+    calls.tools = {"refund": ("order", "amount"), "free": None}
+    for right in (call("refund", order="A2"), call("free", any=1)):
+        assert calls != [right]
+        assert [right] != calls
+        assert calls.unordered != [right]
+    for wrong, hint in ((call("refnd"), "refund"), (call("refund", ordr="A1"), "order")):
+        for found in (calls, calls[:1], calls.unordered):
+            with pytest.raises(TypeError, match=f"did you mean {hint}"):
+                _ = found != [wrong]
+        with pytest.raises(TypeError, match=f"did you mean {hint}"):
+            _ = [wrong] != calls
+
+
 def test_a_made_call_is_shown_as_the_code_that_expects_it() -> None:
     odd = ToolCall("find", {"name": "x", "from": 1, "max-age": {"$gt": 3}, "tags": ["a", None, True]})
     for each in (REFUND, LOOK, odd):
