@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import pytest
 from my_agent import answer, answer_async
 
 from pytest_tooleval import call, like
+
+needs_asyncio = pytest.mark.skipif(
+    importlib.util.find_spec("pytest_asyncio") is None, reason="async tests need pytest-asyncio"
+)
 
 
 def get_weather(city: str, units: str = "celsius") -> str:
@@ -42,6 +47,7 @@ def test_it_asks_for_the_city(tooleval: Any) -> None:
     assert run.calls == [call("get_weather", city="Rome", units="celsius")]
 
 
+@needs_asyncio
 async def test_in_async_code(tooleval: Any) -> None:
     run = await tooleval.arun("What is the weather in Paris?", agent=answer_async, tools=[get_weather])
 
