@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import unittest
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,10 +88,10 @@ class Tooleval:
         __tracebackhide__ = True
         return self._case.ask(prompt, options)
 
-    async def arun(self, prompt: Prompt, **options: Unpack[QuestionOptions]) -> AgentRun:
+    def arun(self, prompt: Prompt, **options: Unpack[QuestionOptions]) -> Coroutine[Any, Any, AgentRun]:
         """Like a call, for async tests. With `loop="test"`, the agent runs on the test's event loop."""
         __tracebackhide__ = True
-        return await self._case.arun(prompt, options)
+        return self._case.coroutines.given("tooleval.arun", self._case.arun(prompt, options))
 
 
 class PythonTests:

@@ -85,6 +85,8 @@ def _ending(case: PythonCase, raised: list[BaseException]) -> Iterator[None]:
             case.ended(None)
         else:
             raise ConfigError(f"trial {case.number + 1} asked nothing, but the first one did")
+    if mistake := case.mistake():
+        pytest.fail(mistake, pytrace=False)
 
 
 def _judge(case: PythonCase, raised: Sequence[BaseException]) -> None:

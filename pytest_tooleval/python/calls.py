@@ -133,9 +133,9 @@ class Calls(list[Call]):
             raise TypeError(f"{wider!r} was made; write {opened!r} if further arguments do not matter")
 
     def require_known(self, calls: object) -> None:
-        """Refuse texts, and calls of unknown tools or parameters: `!=` and `not in` always hold for them.
+        """Refuse texts, and calls of unknown tools or parameters, for which `!=` always holds.
 
-        `==` never holds, and libraries compare calls with texts, so it stays Python's.
+        `==` never does, and libraries compare calls with texts, so it stays Python's.
         """
         __tracebackhide__ = True
         for each in calls if isinstance(calls, list) else ():

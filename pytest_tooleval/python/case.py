@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -15,6 +16,7 @@ from ..run.asker import Asker, RunningDialogue
 from ..run.scored import evaluate
 from ..scoring.trial import BodyResult
 from ..secrets import clean_reason
+from .awaiting import Coroutines
 from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, question
 from .run import AgentRun, error_of
 
@@ -32,12 +34,15 @@ class PythonCase:
         self.number = 0
         # A failure that the body did not raise, such as a subtest's.
         self.noted = ""
+        self.coroutines = Coroutines()
         self._setting = setting
         self._asker = asker
         self._fresh = fresh
         self._running: dict[int, RunningDialogue] = {}
         self._runs: dict[int, AgentRun] = {}
         self._errors: dict[int, ModelError] = {}
+        # The objects of the worlds of the bodies that ended, and the number of the body.
+        self._worlds: list[tuple[int, object]] = []
         self._wrong: dict[int, str] = {}
         # The bodies that raised anything but a failed assertion.
         self._raised: set[int] = set()
@@ -155,6 +160,29 @@ class PythonCase:
         elif self.noted:
             self._wrong[number] = self.noted
         self.noted = ""
+
+    def mistake(self) -> str | None:
+        """The mistake in the body that ended, if any: whatever it asserted says nothing.
+
+        It did not await what it asked, or the objects of its world are those of an earlier trial.
+        """
+        test, run = self._setting.test, self._runs.get(self.number)
+        place = f"{test.file}:{test.line}"
+        for coroutines in (self.coroutines, *((run.coroutines,) if run is not None else ())):
+            if name := coroutines.not_awaited():
+                return f"{place}: {name} was not awaited; write await {name}(...), in an async test"
+        world = self._running[self.number].dialogue.world if run is not None else None
+        for thing in world.objects_so_far if world is not None else ():
+            if inspect.isroutine(thing):
+                continue  # it keeps no state
+            first = next((number for number, each in self._worlds if each is thing), None)
+            if first is not None:
+                return (
+                    f"{place}: world: trial {self.number + 1} got the {type(thing).__name__} of trial "
+                    f"{first + 1}; pass the class, or a function that makes a new one each time"
+                )
+            self._worlds.append((self.number, thing))
+        return None
 
     def conclude(self) -> CaseResult:
         """The result of all trials."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -18,6 +18,7 @@ from ..run.asker import Asker, RunningDialogue
 from ..suite.case import ResolvedCase
 from ..suite.resolved import prompt_messages
 from ..text import shown
+from .awaiting import Coroutines
 from .calls import Call, Calls
 from .question import Question
 
@@ -55,6 +56,7 @@ class AgentRun:
         self._asker = asker
         self.scores: dict[str, Score] = {}
         self.judged: list[Judged] = []
+        self.coroutines = Coroutines()
         # Why there is no answer, once a reply or the judge has none.
         self.error: ModelError | None = None
 
@@ -145,8 +147,11 @@ class AgentRun:
         heard = self._asker.wait(self._running.dialogue.test_may_speak)
         self._turn(heard)
 
-    async def areply(self, text: str) -> None:
+    def areply(self, text: str) -> Coroutine[Any, Any, None]:
         """Like `reply`, for async tests."""
+        return self.coroutines.given("run.areply", self._areply(text))
+
+    async def _areply(self, text: str) -> None:
         __tracebackhide__ = True
         self._say(text)
         await asyncio.wrap_future(self._running.dialogue.test_may_speak)
@@ -188,8 +193,11 @@ class AgentRun:
         judged = self._asker.wait(self._judging(rubric))
         return self._verdict(judged)
 
-    async def ajudge(self, rubric: str) -> Judgement:
+    def ajudge(self, rubric: str) -> Coroutine[Any, Any, Judgement]:
         """Like `judge`, for async tests."""
+        return self.coroutines.given("run.ajudge", self._ajudge(rubric))
+
+    async def _ajudge(self, rubric: str) -> Judgement:
         __tracebackhide__ = True
         try:
             found = await asyncio.wrap_future(self._judging(rubric))

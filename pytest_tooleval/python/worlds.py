@@ -63,8 +63,7 @@ def _factory(world: object, trials: int) -> tuple[Callable[[], Any], Any]:
     if isinstance(world, (list, tuple)):
         if not world or not all(map(callable, world)):
             raise ConfigError("world: expected a list of functions that answer the tools")
-        made = _functions(world)
-        return lambda: made, world[0]
+        return _functions(world), world[0]
     if isinstance(world, functools.partial):
         return world, world.func
     if inspect.isclass(world) or inspect.isroutine(world):
@@ -78,10 +77,10 @@ def _factory(world: object, trials: int) -> tuple[Callable[[], Any], Any]:
     return lambda: world, type(world)
 
 
-def _functions(functions: Sequence[Callable[..., Any]]) -> object:
-    """An object with these functions as its methods."""
+def _functions(functions: Sequence[Callable[..., Any]]) -> type:
+    """A class with these functions as its methods."""
     members: dict[str, Any] = {_called(each): staticmethod(each) for each in functions}
-    return type("Functions", (), {**members, "__module__": functions[0].__module__})()
+    return type("Functions", (), {**members, "__module__": functions[0].__module__})
 
 
 def _called(function: Callable[..., Any]) -> str:

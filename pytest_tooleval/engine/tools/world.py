@@ -43,6 +43,11 @@ class WorldTools(ToolSource):
             self._public.add(content)
         return ToolAnswer(content)
 
+    @property
+    def objects_so_far(self) -> tuple[object, ...]:
+        """The world's objects, if they are made."""
+        return self._world.objects
+
     def made(self, ran: Sequence[ToolCall]) -> tuple[object, ...]:
         """The world's objects, if they are made and no calls that `ran` elsewhere are missing."""
         return self._world.objects if len(ran) == self._ran else ()

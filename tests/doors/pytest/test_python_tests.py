@@ -1160,6 +1160,115 @@ def test_a_failure_that_a_gate_judges_is_shown_as_pytest_does(shop: Project, opt
     assert shown == ([] if options[0] in ("--tb=no", "--tb=line") else of_pytest)
 
 
+SHARED_WORLDS = """
+SHOP = Shop()
+
+@pytest.fixture(scope="module")
+def shop():
+    return Shop()
+
+def late(messages, tools, call_tool):
+    return agent(messages, tools, call_tool) if "yes" in messages[-1]["content"] else "Sure?"
+
+class Desk:
+    def close(self) -> None:
+        pass
+
+def answer(name, arguments):
+    return {{"total": 40}}
+
+@pytest.mark.tooleval(trials=3, pass_rule="any")
+{}
+"""
+SHARED = {
+    "lambda": "def test_it(tooleval):\n    tooleval('Refund A1', agent=agent, world=lambda: SHOP)",
+    "module_fixture": (
+        "def test_it(tooleval, shop):\n    tooleval('Refund A1', agent=agent, world=lambda: shop)"
+    ),
+    "one_of_two": (
+        "def test_it(tooleval):\n    tooleval('Refund A1', agent=agent, world=lambda: (Desk(), SHOP))"
+    ),
+    "made_in_the_second_turn": (
+        "def test_it(tooleval):\n    run = tooleval('A1', agent=late, world=lambda: SHOP)\n"
+        "    run.reply('yes, A1')"
+    ),
+    "agent_of_the_body": (
+        "def test_it(tooleval):\n    tooleval('Refund A1', "
+        "agent=lambda messages, tools, call_tool: agent(messages, tools, call_tool), "
+        "world=lambda: SHOP)"
+    ),
+    "seen_by_the_body": (
+        "def test_it(tooleval):\n    run = tooleval('Refund A1', agent=agent, world=lambda: SHOP)\n"
+        "    assert run.world.orders['A1']['refunded'] == 40"
+    ),
+}
+OWN = {
+    "class": "world=Shop",
+    "lambda": "world=lambda: Shop()",
+    "functions": "world=[Shop().get_order, Shop().refund]",
+    "answers_any": "world=lambda: answer",
+}
+
+
+@pytest.mark.parametrize("text", SHARED.values(), ids=SHARED)
+def test_trials_must_not_share_a_world(shop: Project, text: str) -> None:
+    result = run(shop, SHARED_WORLDS.format(text))
+    result.assert_outcomes(failed=1)
+    message = (
+        "world: trial 2 got the Shop of trial 1; pass the class, or a function that makes a new one"
+    )
+    result.stdout.fnmatch_lines([f"test_it.py:*: {message}*", "FAILED test_it.py::test_it - *"])
+    result.stdout.no_fnmatch_line("*pytest_tooleval/*")
+
+
+@pytest.mark.parametrize("world", OWN.values(), ids=OWN)
+def test_trials_with_worlds_of_their_own(shop: Project, world: str) -> None:
+    text = f"def test_it(tooleval):\n    tooleval('Refund A1', agent=agent, {world})"
+    run(shop, SHARED_WORLDS.format(text)).assert_outcomes(passed=1)
+    assert row_of(shop)["passes"] == 3
+
+
+UNAWAITED = {
+    "async": ("async def test_it(tooleval):\n    tooleval.arun('Hi', agent=agent, tools=[])", "arun"),
+    "sync": ("def test_it(tooleval):\n    tooleval.arun('Hi', agent=agent, tools=[])", "arun"),
+    "reply": (
+        "async def test_it(tooleval):\n    run = await tooleval.arun('Hi', agent=agent, tools=[])\n"
+        "    run.areply('A1')",
+        "areply",
+    ),
+    "judge": (
+        "async def test_it(tooleval):\n    run = await tooleval.arun('Hi', agent=agent, tools=[])\n"
+        "    assert run.ajudge('is polite')",
+        "ajudge",
+    ),
+    "trials": (
+        "@pytest.mark.tooleval(trials=2, pass_rule='any')\nasync def test_it(tooleval):\n"
+        "    await tooleval.arun('Hi', agent=agent, tools=[])\n    tooleval.arun('Hi', agent=agent)",
+        "arun",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "name"), UNAWAITED.values(), ids=UNAWAITED)
+def test_what_is_not_awaited_fails_the_test(shop: Project, text: str, name: str) -> None:
+    pytest.importorskip("pytest_asyncio")
+    result = run(shop, text, "--asyncio-mode=auto")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"test_it.py:*: *.{name} was not awaited; write await *.{name}(...)*"])
+    result.stdout.no_fnmatch_line("*never awaited*")
+
+
+def test_what_is_awaited_later_is_awaited(shop: Project) -> None:
+    pytest.importorskip("pytest_asyncio")
+    text = """
+async def test_it(tooleval):
+    task = asyncio.create_task(tooleval.arun("Hi", agent=agent, tools=[]))
+    run = await task
+    await asyncio.gather(run.areply("A1"))
+"""
+    run(shop, text, "--asyncio-mode=auto").assert_outcomes(passed=1)
+
+
 INVALID_CALLS = """
 def calls(*made):
     def agent(messages, tools, call_tool):
