@@ -64,15 +64,15 @@ class AlteredAnswers(Struct, frozen=True):
 def with_note(content: str, note: str) -> str:
     """Add a note to an answer: as an extra field of an object, or else as an extra line."""
     try:
-        found = json.loads(content)
+        answer = json.loads(content)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        answer = None
+    if not isinstance(answer, dict):
         return f"{content}\n{note}"
     name = "note"
-    while name in found:
+    while name in answer:
         name += "_"
-    return json.dumps({**found, name: note}, ensure_ascii=False)
+    return json.dumps({**answer, name: note}, ensure_ascii=False)
 
 
 def has_note(content: str, note: str) -> bool:

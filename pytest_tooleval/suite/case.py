@@ -467,16 +467,16 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     @property
     def variations(self) -> list[ResolvedCase]:
         """The case with a single list of calls in each part; together, these have all that are right."""
-        found = [part.alternatives for part in self.parts]
-        if all(len(each) == 1 for each in found):
+        choices = [part.alternatives for part in self.parts]
+        if all(len(each) == 1 for each in choices):
             return [self]
-        made = []
-        for number in range(max(map(len, found))):
-            *turns, expected = (each[min(number, len(each) - 1)] for each in found)
+        cases = []
+        for number in range(max(map(len, choices))):
+            *turns, expected = (each[min(number, len(each) - 1)] for each in choices)
             pairs = zip(self.turns, turns, strict=True)
             of_turns = tuple(structs.replace(turn, turn=each) for turn, each in pairs)
-            made.append(structs.replace(self, expected=expected, turns=of_turns))
-        return made
+            cases.append(structs.replace(self, expected=expected, turns=of_turns))
+        return cases
 
     @property
     def rubrics(self) -> list[str]:

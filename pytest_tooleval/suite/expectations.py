@@ -221,11 +221,11 @@ class Expectations(Commented):
     def alternatives(self: _E) -> list[_E]:
         """These expectations once for each list of calls that is right, with that list alone."""
         if isinstance(self.expected_calls, AnyOfCalls):
-            found = []
+            copies = []
             for number, calls in enumerate(self.expected_calls.lists):
-                found.append(self.model_copy(update={"expected_calls": calls}))
-                found[-1]._number = number
-            return found
+                copies.append(self.model_copy(update={"expected_calls": calls}))
+                copies[-1]._number = number
+            return copies
         if isinstance(self.expected_tool, list) and None in self.expected_tool:
             nothing = self.model_copy(update={"expected_tool": None, "expected_params": None})
             if not self.expected_tools:

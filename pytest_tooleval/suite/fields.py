@@ -112,8 +112,8 @@ class FieldType(NamedTuple):
         """The types of a union without annotations; any other type is its only option."""
         origin, args = get_origin(self.type), get_args(self.type)
         if origin in (Annotated, Union, UnionType):
-            for each in args[:1] if origin is Annotated else args:
-                yield from FieldType(each).options()
+            for option in args[:1] if origin is Annotated else args:
+                yield from FieldType(option).options()
         else:
             yield self.type
 
@@ -153,9 +153,9 @@ def fields_of(part: type[SuiteObject]) -> Mapping[str, FieldType]:
     """The fields of an object by their names in a file, by tier, its own before inherited ones."""
     inherited = {name for base in part.__bases__ for name in getattr(base, "model_fields", ())}
     fields = sorted(part.model_fields.items(), key=lambda each: each[0] in inherited)
-    found = {field.alias or name: FieldType(field.annotation, field.metadata) for name, field in fields}
+    types = {field.alias or name: FieldType(field.annotation, field.metadata) for name, field in fields}
     order = [name for names in part.TIERS.values() for name in names.split()]
-    return dict(sorted(found.items(), key=lambda each: (*order, each[0]).index(each[0])))
+    return dict(sorted(types.items(), key=lambda each: (*order, each[0]).index(each[0])))
 
 
 def tier_of(part: type[SuiteObject], name: str) -> Tier:
@@ -165,22 +165,22 @@ def tier_of(part: type[SuiteObject], name: str) -> Tier:
 
 def type_at(part: type[SuiteObject], loc: Loc) -> FieldType | None:
     """The type at a path; None inside free-form data."""
-    found: FieldType | None = FieldType(part)
+    kind: FieldType | None = FieldType(part)
     for key in loc:
-        found = found and found.inside(key)
-    return found
+        kind = kind and kind.inside(key)
+    return kind
 
 
 def part_at(part: type[SuiteObject], loc: Loc) -> type[SuiteObject] | None:
     """The class of the object at a path."""
-    found = type_at(part, loc)
-    return next(found.parts(), None) if found else None
+    kind = type_at(part, loc)
+    return next(kind.parts(), None) if kind else None
 
 
 def expected_at(part: type[SuiteObject], *loc: str | int) -> str:
     """What the value at a path must be, in words."""
-    found = type_at(part, loc)
-    return found.words if found else "something else"
+    kind = type_at(part, loc)
+    return kind.words if kind else "something else"
 
 
 def suggestion(part: type[SuiteObject], name: str, taken: Collection[str]) -> str | None:

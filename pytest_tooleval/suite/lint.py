@@ -59,8 +59,8 @@ def lint_suite(
         ("test_cases", index): case.line or 1 for index, case in enumerate(suite.test_cases)
     }
     placed = [
-        Problem("", lines.get(found.loc[:2], 1), 1, field_path(found.loc), found.message)
-        for found in findings
+        Problem("", lines.get(finding.loc[:2], 1), 1, field_path(finding.loc), finding.message)
+        for finding in findings
     ]
     return sorted(placed, key=lambda problem: problem.line)
 
@@ -68,9 +68,9 @@ def lint_suite(
 def _findings(suite: Suite, tool_choice: Choice | None, without_agents: bool) -> Findings:
     if not suite.test_cases:
         yield Finding(("test_cases",), "no cases: this suite tests nothing")
-    for place, variable in suite._key_places:
+    for path, variable in suite._key_places:
         yield Finding(
-            place,
+            path,
             f"this is the value of the variable {variable}, which no run may show; where {variable} is "
             "not set, such as in a replay, nothing equals it: use a made-up key",
         )

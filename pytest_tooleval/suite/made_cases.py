@@ -39,8 +39,8 @@ def case_problem(
         parse_suite(json.dumps(suite, ensure_ascii=False))
     except SuiteError as error:
         first = error.problems[0]
-        place = first.field.removeprefix("test_cases[0]").lstrip(".")
-        return f"{place}: {first.message}" if place else first.message
+        field = first.field.removeprefix("test_cases[0]").lstrip(".")
+        return f"{field}: {first.message}" if field else first.message
     except RecursionError:
         return "nested too deeply"
     return None

@@ -48,9 +48,9 @@ def mock_findings(answer: Any, at: Loc) -> Findings:
             message = f"expected a non-empty list of answers, got {describe(answer[SEQUENCE])}"
             yield Finding((*at, SEQUENCE), message)
             return
-        for index, each in enumerate(answer[SEQUENCE]):
-            if isinstance(each, list):
-                yield from _image_findings(each, (*at, SEQUENCE, index))
+        for index, item in enumerate(answer[SEQUENCE]):
+            if isinstance(item, list):
+                yield from _image_findings(item, (*at, SEQUENCE, index))
     elif WHEN in answer:
         yield from _when(answer[WHEN], (*at, WHEN))
     elif len(answer) == 1 and EXACT not in answer:

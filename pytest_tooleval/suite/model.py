@@ -186,7 +186,7 @@ class Suite(Commented):
         if not self._places:
             return [self.test_cases[index]]
         placed = zip(self.test_cases, self._places, strict=True)
-        return [case for case, place in placed if place == index]
+        return [case for case, position in placed if position == index]
 
     def place_of(self, index: int) -> int:
         """The index in the file of the case with this index."""

@@ -33,9 +33,9 @@ class Moment(NamedTuple):
         """The moment in a format of strftime, in the C locale; None if the format is not known."""
         unknown = False
 
-        def code(found: re.Match[str]) -> str:
+        def code(match: re.Match[str]) -> str:
             nonlocal unknown
-            letter = found[1]
+            letter = match[1]
             if letter in "aA":
                 name = _DAYS[self.at.weekday()]
             elif letter in "bBh":
@@ -69,5 +69,5 @@ class Moment(NamedTuple):
 
 def read_moment(text: object) -> Moment | None:
     """Read `now`; None for anything but a date or date-time in ISO 8601."""
-    found = read_date(text)
-    return Moment(str(text), found.kind, found.at) if found and found.kind != "time" else None
+    date = read_date(text)
+    return Moment(str(text), date.kind, date.at) if date and date.kind != "time" else None

@@ -84,6 +84,6 @@ def read_other(path: Path, root: type[_P], shaped: Callable[[Any], tuple[Any, Lo
         raise ConfigError(str(error)) from None
 
 
-def _in_file(found: Finding, data: dict[Any, Any], at: Loc) -> Finding:
-    is_inside = found.loc[1:] and isinstance(data.get(found.loc[0]), list)
-    return found._replace(loc=(*at, *found.loc[1:])) if is_inside else found
+def _in_file(finding: Finding, data: dict[Any, Any], at: Loc) -> Finding:
+    is_inside = finding.loc[1:] and isinstance(data.get(finding.loc[0]), list)
+    return finding._replace(loc=(*at, *finding.loc[1:])) if is_inside else finding

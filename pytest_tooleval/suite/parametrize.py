@@ -43,14 +43,14 @@ class Expanded(NamedTuple):
 
 def expand(data: dict[str, Any], folder: Path) -> Expanded:
     """Expand the cases of a suite's data. Files of rows are in `folder`."""
-    made = Expanded(data, [], [], [], [])
+    expanded = Expanded(data, [], [], [], [])
     cases = data.get("test_cases")
     now = read_moment(data.get(NOW))
     if now is not None:
-        found = {name: data[name] for name in _OF_SUITES if name in data}
-        data = {**data, **_Filling({}, now, None, made.findings).fill(found, ())}
+        fields = {name: data[name] for name in _OF_SUITES if name in data}
+        data = {**data, **_Filling({}, now, None, expanded.findings).fill(fields, ())}
     if not isinstance(cases, list):
-        return made._replace(data=data)
+        return expanded._replace(data=data)
     every: list[Any] = []
     has_rows = any(isinstance(case, dict) and "parametrize" in case for case in cases)
     named = with_ids(data)["test_cases"] if has_rows else cases
@@ -58,16 +58,16 @@ def expand(data: dict[str, Any], folder: Path) -> Expanded:
         rows = None
         if isinstance(case, dict) and case.get("parametrize") is not None:
             at = ("test_cases", index, "parametrize")
-            rows = read_rows(case["parametrize"], at, folder, made.findings)
-        own = read_moment(case.get(NOW)) if isinstance(case, dict) and NOW in case else now
+            rows = read_rows(case["parametrize"], at, folder, expanded.findings)
+        moment = read_moment(case.get(NOW)) if isinstance(case, dict) and NOW in case else now
         base = named[index].get("id") if rows is not None else None
-        for each in _cases(case, ("test_cases", index), base, rows, own, made.findings):
-            every.append(each)
-            made.places.append(index)
-            made.bases.append(base if isinstance(base, str) else None)
+        for filled in _cases(case, ("test_cases", index), base, rows, moment, expanded.findings):
+            every.append(filled)
+            expanded.places.append(index)
+            expanded.bases.append(base if isinstance(base, str) else None)
         if rows is not None:
-            made.problems.extend(rows.problems)
-    return made._replace(data={**data, "test_cases": every})
+            expanded.problems.extend(rows.problems)
+    return expanded._replace(data={**data, "test_cases": every})
 
 
 def _cases(
@@ -103,8 +103,8 @@ def _cases(
 def _names(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Yield a name for each row: its `id`, else its values."""
     for number, row in enumerate(rows, 1):
-        given = row.get("id")
-        text = _text(given) if given is not None else "-".join(map(_text, row.values()))
+        id = row.get("id")
+        text = _text(id) if id is not None else "-".join(map(_text, row.values()))
         name = _NOT_IN_IDS.sub("-", text).strip("-") or str(number)
         if len(name) > _LONGEST:
             name = f"{name[: _LONGEST - 7]}-{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFFF:06x}"
@@ -151,8 +151,8 @@ class _Filling:
         if self._now is not None and (date := self._now.relative(value)) is not None:
             return date
         return {
-            _text(self._filled(key, (*at, key))) if "{{" in key else key: self.fill(each, (*at, key))
-            for key, each in value.items()
+            _text(self._filled(key, (*at, key))) if "{{" in key else key: self.fill(member, (*at, key))
+            for key, member in value.items()
         }
 
     def _filled(self, text: str, at: Loc) -> Any:
@@ -171,12 +171,12 @@ class _Filling:
         if word.strip() == NOW and self._now is not None:
             if not colon:
                 return self._now.text
-            found = self._now.formatted(form)
-            if found is None:
+            text = self._now.formatted(form)
+            if text is None:
                 message = f"{show(form)} is no format of a date"
                 codes = "use the codes of strftime, such as %A or %Y"
                 self._findings.append(Finding(at, f"{message}; {codes}"))
-            return found or token
+            return text or token
         if name in self._values:
             self.used.add(name)
             return self._values[name]
@@ -190,6 +190,6 @@ class _Filling:
             only = f'{{{{{name}}}}} has no value: the case has "now", but no "parametrize"'
             return f"{only}; for two braces as they are, write four"
         near = nearest(name, self._columns)
-        known = listing(self._columns)
-        hint = f", did you mean {{{{{near}}}}}?" if near else f"; there is {known}"
+        columns = listing(self._columns)
+        hint = f", did you mean {{{{{near}}}}}?" if near else f"; there is {columns}"
         return f"there is no column {show(name)}{hint}; for two braces as they are, write four"

@@ -159,23 +159,23 @@ class Policy(EndedCall):
     def texts(self) -> dict[str, str]:
         """Each condition in words, by its field, such as `refund only after get_order`."""
         name = _named(self)
-        found = {
+        texts = {
             field: f"{name} {field.replace('_', ' ')} {_named(other)}" for field, other in self.others
         }
         if self.word is not None:
-            found["only_after"] = f"{name} only after the user says {json_text(self.word, 80)}"
+            texts["only_after"] = f"{name} only after the user says {json_text(self.word, 80)}"
         if self.after_approval:
-            found["after_approval"] = f"{name} only after approval"
+            texts["after_approval"] = f"{name} only after approval"
         for field in ("at_most", "at_least"):
             limit: int | float | None = getattr(self, field)
             if limit is not None:
                 often = json_text(limit) if self.sum is not None else plural(int(limit), "time")
                 what = "" if self.sum is None else f" of {self.sum}"
-                each = "" if self.per is None else f" for each {self.per}"
-                found[field] = f"{name} {field.replace('_', ' ')} {often}{what}{each}"
+                per = "" if self.per is None else f" for each {self.per}"
+                texts[field] = f"{name} {field.replace('_', ' ')} {often}{what}{per}"
         if self.expected_params is not None:
-            found["expected_params"] = f"{name} with {json_text(self.expected_params, 100)}"
-        return {field: printable(text) for field, text in found.items()}
+            texts["expected_params"] = f"{name} with {json_text(self.expected_params, 100)}"
+        return {field: printable(text) for field, text in texts.items()}
 
     @property
     def others(self) -> Iterator[tuple[str, OtherCall]]:

@@ -66,23 +66,23 @@ def _readable(part: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
         if name in _LISTS and isinstance(data.get(name), list) and all(locs):
             kept[name] = _readable_items(_LISTS[name], data[name], locs)
     unread = (inside.keys() | {suggestion(part, name, data) for name in inside}) - kept.keys()
-    made = part.model_validate({**_REQUIRED.get(part, {}), **kept}, context=SEARCHED)
+    instance = part.model_validate({**_REQUIRED.get(part, {}), **kept}, context=SEARCHED)
     for name, field in part.model_fields.items():
         if (field.alias or name) in unread:
-            del made.__dict__[name]
-    return made
+            del instance.__dict__[name]
+    return instance
 
 
 def _readable_items(part: type[SuiteObject], items: list[Any], wrong: Iterable[Loc]) -> list[Any]:
-    made = list(items)
+    kept = list(items)
     for index, locs in _by_key(wrong).items():
         if part is Tool:
-            made[index] = _named_tool(items[index])
+            kept[index] = _named_tool(items[index])
         else:
             whole = not all(locs)  # the item is not an object
             every = [(name,) for name in fields_of(part)]
-            made[index] = _readable(part, {} if whole else items[index], every if whole else locs)
-    return made
+            kept[index] = _readable(part, {} if whole else items[index], every if whole else locs)
+    return kept
 
 
 def _by_key(wrong: Iterable[Loc]) -> dict[Any, list[Loc]]:
@@ -100,7 +100,7 @@ def _named_tool(data: Any) -> Tool:
 
 
 def _findings(root: type[SuiteObject], errors: Iterable[ErrorDetails], data: Any) -> list[Finding]:
-    placed = [(error, *_place(error, data)) for error in errors]
+    placed = [(error, *_path(error, data)) for error in errors]
     # For a union, pydantic reports both the types that do not match and errors inside one that does.
     inner = {loc[:n] for _, loc, _ in placed for n in range(len(loc))}
     findings: dict[Loc, Finding] = {}
@@ -112,7 +112,7 @@ def _findings(root: type[SuiteObject], errors: Iterable[ErrorDetails], data: Any
     return list(findings.values())
 
 
-def _place(error: ErrorDetails, data: Any) -> tuple[Loc, Any]:
+def _path(error: ErrorDetails, data: Any) -> tuple[Loc, Any]:
     """Return the path of an error without pydantic's type names, and the object it leads into."""
     *path, last = error["loc"]
     loc: Loc = ()
@@ -122,8 +122,8 @@ def _place(error: ErrorDetails, data: Any) -> tuple[Loc, Any]:
     if error["type"] == "missing":
         return (*loc, last), data
     # An object may have a key named like a type, such as "str".
-    found = _holds(data, last) and data[last] is error["input"]
-    return ((*loc, last), data) if found else (loc, data)
+    is_inside = _holds(data, last) and data[last] is error["input"]
+    return ((*loc, last), data) if is_inside else (loc, data)
 
 
 def _holds(value: Any, key: str | int) -> bool:
@@ -143,13 +143,13 @@ def _finding(root: type[SuiteObject], error: ErrorDetails, loc: Loc, parent: Any
     return Finding(loc, wrong_value(expected_at(root, *loc), error["input"]))
 
 
-def _misspells(part: type[SuiteObject], name: str | int, found: Mapping[str, Any]) -> bool:
+def _misspells(part: type[SuiteObject], name: str | int, data: Mapping[str, Any]) -> bool:
     """True if a missing field is present under another name, which gets its own finding."""
-    unknown = found.keys() - fields_of(part).keys() if part.model_config["extra"] == "forbid" else ()
-    return any(suggestion(part, other, found) == name for other in unknown)
+    unknown = data.keys() - fields_of(part).keys() if part.model_config["extra"] == "forbid" else ()
+    return any(suggestion(part, other, data) == name for other in unknown)
 
 
-def _unknown_field(part: type[SuiteObject], name: str, found: Mapping[str, Any]) -> str:
+def _unknown_field(part: type[SuiteObject], name: str, data: Mapping[str, Any]) -> str:
     """The message for an unknown field of an object."""
     if name in part.ELSEWHERE:
         return part.ELSEWHERE[name]
@@ -158,14 +158,14 @@ def _unknown_field(part: type[SuiteObject], name: str, found: Mapping[str, Any])
             return "a field of a test case, not of the suite; move it into the cases"
         if part is TestCase and name in fields_of(Suite):
             return "a field of the suite, not of a test case; move it to the top of the file"
-        if part is Tool and name in (inner := fields_of(Custom if "custom" in found else Function)):
+        if part is Tool and name in (inner := fields_of(Custom if "custom" in data else Function)):
             kind = "custom tool" if inner is fields_of(Custom) else "function"
             return f"a field of the {kind}; move it into {kind.split(maxsplit=1)[0]}"
-    meant = suggestion(part, name, found)
+    meant = suggestion(part, name, data)
     if meant is not None:
         return f"unknown field, did you mean {meant}?"
-    known = fields_of(part)
-    everyday = [each for each in known if tier_of(part, each) == "everyday"]
+    fields = fields_of(part)
+    everyday = [each for each in fields if tier_of(part, each) == "everyday"]
     if everyday:
-        return f"unknown field; everyday ones are {', '.join(everyday)}; all {len(known)}: {_PAGE}"
-    return f"unknown field; expected one of {', '.join(known)}"
+        return f"unknown field; everyday ones are {', '.join(everyday)}; all {len(fields)}: {_PAGE}"
+    return f"unknown field; expected one of {', '.join(fields)}"

@@ -31,9 +31,9 @@ NOTHING_JUDGES = (
 
 def known_tools(case: ResolvedCase, tools: Iterable[Tool] | None = None) -> KnownTools:
     """Return the tools, by default all of the case, that calls may refer to."""
-    given = case.tools if tools is None else tools
+    offered = case.tools if tools is None else tools
     return KnownTools.of(
-        ((tool.definition.name, tool.namespace, tool.parameters) for tool in given),
+        ((tool.definition.name, tool.namespace, tool.parameters) for tool in offered),
         exact=MODES[case.param_scoring].exact_names,
         prefix=case.tool_prefix,
         in_text=case.tool_choice != "none",
@@ -200,9 +200,9 @@ def suite_choice(suite: Suite, case: TestCase) -> Choice | None:
 
 def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
     """Return where each parameter that the user has set is set."""
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     if case.response_format or suite.response_format:
-        found["response_format"] = "the case" if case.response_format else "the suite"
+        places["response_format"] = "the case" if case.response_format else "the suite"
     of_suite = {
         "tool_choice": suite_choice(suite, case),
         "temperature": suite.temperature,
@@ -210,12 +210,12 @@ def _set_by(suite: Suite, case: TestCase, over: Overrides) -> dict[str, str]:
     }
     for name, value in of_suite.items():
         if getattr(over, name) is not None:
-            found[name] = f"--tooleval-{name.replace('_', '-')}"
+            places[name] = f"--tooleval-{name.replace('_', '-')}"
         elif getattr(case, name) is not None:
-            found[name] = "the case"
+            places[name] = "the case"
         elif value is not None:
-            found[name] = "the suite"
-    return found
+            places[name] = "the suite"
+    return places
 
 
 def planned_trials(over: Overrides, trials: int | None, own_rule: str | None) -> tuple[int, str]:

@@ -54,5 +54,5 @@ class ResponseFormat(SuiteObject):
             "schema": form.schema_,
             "strict": form.strict,
         }
-        given = {name: value for name, value in fields.items() if value is not None}
-        return {"type": self.type, "json_schema": given}
+        schema = {name: value for name, value in fields.items() if value is not None}
+        return {"type": self.type, "json_schema": schema}

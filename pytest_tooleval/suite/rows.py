@@ -46,37 +46,37 @@ class _Wrong(NamedTuple):
 _Reader = Callable[[str, Rows], Iterator[tuple[int, Any]]]
 
 
-def read_rows(given: Any, at: Loc, folder: Path, findings: list[Finding]) -> Rows:
+def read_rows(source: Any, at: Loc, folder: Path, findings: list[Finding]) -> Rows:
     """Read rows. Problems in the suite go into `findings`; other types are left to its model."""
     rows = Rows()
-    if isinstance(given, list):
+    if isinstance(source, list):
 
         def in_suite(column: str, message: str) -> None:
             findings.append(Finding((*at, rows.first, column), message, at_key=True))
 
-        def of_suite(place: int | None, wrong: _Wrong) -> None:
-            findings.append(Finding(at if place is None else (*at, place), wrong.message))
+        def of_suite(index: int | None, wrong: _Wrong) -> None:
+            findings.append(Finding(at if index is None else (*at, index), wrong.message))
 
         rows._complain = in_suite
-        return _filled(rows, enumerate(given), of_suite)
-    if not isinstance(given, str) or not given:
+        return _filled(rows, enumerate(source), of_suite)
+    if not isinstance(source, str) or not source:
         return rows
-    path = folder / given
+    path = folder / source
     read = _READERS.get(path.suffix.lower())
     if read is None:
-        findings.append(Finding(at, f"{show(given)}: expected a file that ends in .csv or .jsonl"))
+        findings.append(Finding(at, f"{show(source)}: expected a file that ends in .csv or .jsonl"))
         return rows
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         why = os_reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
-        findings.append(Finding(at, f"{show(given)}: cannot be read: {why}"))
+        findings.append(Finding(at, f"{show(source)}: cannot be read: {why}"))
         return rows
 
     def in_file(column: str, message: str) -> None:
         line = text.splitlines()[rows.first - 1]
-        place = max(line.find(json.dumps(column)), line.find(column) if read is _csv_rows else 0)
-        rows.problems.append(Problem(str(path), rows.first, place + 1, "", message))
+        start = max(line.find(json.dumps(column)), line.find(column) if read is _csv_rows else 0)
+        rows.problems.append(Problem(str(path), rows.first, start + 1, "", message))
 
     def of_file(line: int | None, wrong: _Wrong) -> None:
         rows.problems.append(Problem(str(path), line or 1, wrong.column, "", wrong.message))
@@ -86,19 +86,19 @@ def read_rows(given: Any, at: Loc, folder: Path, findings: list[Finding]) -> Row
 
 
 def _filled(
-    rows: Rows, found: Iterable[tuple[int, Any]], report: Callable[[int | None, _Wrong], None]
+    rows: Rows, numbered: Iterable[tuple[int, Any]], report: Callable[[int | None, _Wrong], None]
 ) -> Rows:
-    """Take the rows that are found, each after its place, and report what is wrong with the others."""
+    """Take the right rows, each with its number, and report what is wrong with the others."""
     complete = True
-    for place, row in found:
+    for number, row in numbered:
         wrong = row if isinstance(row, _Wrong) else _problem(row, rows.columns)
         if wrong is None:
             if not rows.columns:
-                rows.columns, rows.first = list(row), place
+                rows.columns, rows.first = list(row), number
             rows.rows.append(row)
         else:
             complete = False
-            report(place, wrong)
+            report(number, wrong)
     if complete and not rows.rows:
         report(None, _Wrong("no rows; write at least one, or remove parametrize"))
     if len(rows.rows) > MAX_ROWS:

@@ -24,9 +24,9 @@ def suite_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a `*.tooleval.json` file."""
     # The types refer to definitions by full URL.
     text = json.dumps(Suite.model_json_schema(by_alias=True)).replace(f"{SCHEMA_ID}#", "#")
-    made: dict[str, Any] = json.loads(text)
-    definitions: dict[str, Any] = made.pop("$defs")
-    for definition in (made, *definitions.values()):
+    schema: dict[str, Any] = json.loads(text)
+    definitions: dict[str, Any] = schema.pop("$defs")
+    for definition in (schema, *definitions.values()):
         # pydantic's titles repeat the names.
         for part in (definition, *definition.get("properties", {}).values()):
             part.pop("title", None)
@@ -34,7 +34,7 @@ def suite_schema() -> dict[str, Any]:
     definitions.update(_policy_values())
     definitions.update(_expected_texts())
     case, turn = definitions["TestCase"], definitions["Turn"]
-    for part, definition in ((Suite, made), (TestCase, case), (Turn, turn)):
+    for part, definition in ((Suite, schema), (TestCase, case), (Turn, turn)):
         definition["properties"] = _by_tier(part, definition["properties"])
     definitions["Tool"]["oneOf"] = [{"required": ["function"]}, {"required": ["custom"]}]
     del case["properties"]["prompt"]["default"]
@@ -44,7 +44,7 @@ def suite_schema() -> dict[str, Any]:
         "$id": SCHEMA_ID,
         "title": "pytest-tooleval suite",
     }
-    return {**head, **made, "$defs": dict(sorted(definitions.items()))}
+    return {**head, **schema, "$defs": dict(sorted(definitions.items()))}
 
 
 def _by_tier(part: type[SuiteObject], properties: dict[str, Any]) -> dict[str, Any]:
@@ -130,13 +130,13 @@ def _policy_values() -> dict[str, Any]:
         "required": ["tool", "at"],
         "additionalProperties": False,
     }
-    found = _matcher(FROM, answer, "A value from the newest earlier answer of a tool.")
+    earlier = _matcher(FROM, answer, "A value from the newest earlier answer of a tool.")
     # Either may also stand inside a matcher, which this schema does not check.
-    return {"PolicyValue": {"anyOf": [same, found, VALUE, {"type": "object"}]}}
+    return {"PolicyValue": {"anyOf": [same, earlier, VALUE, {"type": "object"}]}}
 
 
 def _matchers() -> dict[str, Any]:
-    known = [
+    matchers = [
         {
             "title": one.title,
             "x-tier": one.tier,
@@ -187,7 +187,7 @@ def _matchers() -> dict[str, Any]:
         },
         "Matcher": {
             "description": "An object in place of an expected value that says what matches.",
-            "oneOf": known,
+            "oneOf": matchers,
         },
         "MockResponse": {
             "description": "The answer to every call, any JSON value; or one of the special forms.",

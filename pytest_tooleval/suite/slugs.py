@@ -44,7 +44,7 @@ def assign_ids(prompts: Iterable[tuple[int, str]], taken: Collection[str]) -> li
 def all_different(names: Iterable[str], taken: Collection[str] = ()) -> list[str]:
     """Return the names, the second of the same with the suffix `-2`, the third with `-3`."""
     used = set(taken)
-    found = []
+    unique = []
     counts: dict[str, int] = {}
     for base in names:
         name, count = base, counts.get(base, 1)
@@ -53,8 +53,8 @@ def all_different(names: Iterable[str], taken: Collection[str] = ()) -> list[str
             name = f"{base}-{count}"
         counts[base] = count
         used.add(name)
-        found.append(name)
-    return found
+        unique.append(name)
+    return unique
 
 
 def with_ids(data: dict[str, Any]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class SuiteSource:
             line += self.text.count("\n", last, offset)
             last = offset
             lines.append(line)
-        return lines if self.places is None else [lines[place] for place in self.places]
+        return lines if self.places is None else [lines[index] for index in self.places]
 
     def in_file(self, loc: Loc) -> Loc:
         """The path in the file of a value of the suite."""
@@ -66,17 +66,17 @@ class SuiteSource:
     ) -> list[Problem]:
         """Return findings as problems in file order; a final one counts those beyond the limit."""
         # A problem in each case of several rows is reported once.
-        found_once = dict.fromkeys(each._replace(loc=self.in_file(each.loc)) for each in findings)
+        once = dict.fromkeys(each._replace(loc=self.in_file(each.loc)) for each in findings)
         placed = sorted(
-            (self._offset(found.loc, at_key=found.at_key), index, found)
-            for index, found in enumerate(found_once)
+            (self._offset(finding.loc, at_key=finding.at_key), index, finding)
+            for index, finding in enumerate(once)
         )
         problems = []
         line, last = 1, 0
-        for offset, _, found in placed[:limit]:
+        for offset, _, finding in placed[:limit]:
             line += self.text.count("\n", last, offset)
             column, last = offset - self.text.rfind("\n", 0, offset), offset
-            problems.append(Problem(self.path, line, column, field_path(found.loc), found.message))
+            problems.append(Problem(self.path, line, column, field_path(finding.loc), finding.message))
         if limit is not None and len(placed) > limit:
             line, column = line_and_column(self.text, placed[limit][0])
             more = f"and {len(placed) - limit} more problems from here on"
@@ -106,14 +106,14 @@ class SuiteSource:
 
     def _members_at(self, offset: int) -> dict[str | int, Member]:
         if offset not in self._members:
-            found: dict[str | int, Member] = {}
+            members: dict[str | int, Member] = {}
 
             def visit(key: str | int, key_at: int, value_at: int) -> int:
-                found[key] = (key_at, value_at)
+                members[key] = (key_at, value_at)
                 return _DECODE(self.text, value_at)[1]
 
             scan_container(self.text, offset, visit)
-            self._members[offset] = found
+            self._members[offset] = members
         return self._members[offset]
 
     def _repeated_under(self, loc: Loc, offset: int, findings: list[Finding]) -> int:
@@ -153,9 +153,9 @@ def read_document(text: str, path: str) -> SuiteSource:
     document = SuiteSource(path, text, None)
 
     def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        document.repeats = document.repeats or len(made) < len(pairs)
-        return made
+        members = dict(pairs)
+        document.repeats = document.repeats or len(members) < len(pairs)
+        return members
 
     def refuse(offset: int, message: str) -> NoReturn:
         _refuse(path, *line_and_column(text, offset), message)
@@ -194,9 +194,9 @@ def _finite(number: str) -> float:
 
 def _unreadable_number(text: str) -> tuple[int, str]:
     """The offset of the first number that is too long or not finite, and what is wrong with it."""
-    for found in _STRING_OR_NUMBER.finditer(text):
-        if found[1] and not math.isfinite(float(found[1])):
-            return found.start(), f"{show_number(found[1])} is not a finite number that can be read"
+    for match in _STRING_OR_NUMBER.finditer(text):
+        if match[1] and not math.isfinite(float(match[1])):
+            return match.start(), f"{show_number(match[1])} is not a finite number that can be read"
     return 0, "a number is too long to be read"
 
 

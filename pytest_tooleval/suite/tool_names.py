@@ -19,8 +19,8 @@ _RUN = re.compile(r"[a-zA-Z0-9_-]+")
 
 def definition_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     """The function of a suite's tool, or its custom tool."""
-    found: Mapping[str, Any] = tool.get("function") or tool["custom"]
-    return found
+    definition: Mapping[str, Any] = tool.get("function") or tool["custom"]
+    return definition
 
 
 def name_in_suite(tool: Mapping[str, Any]) -> str:
@@ -45,34 +45,34 @@ def _free_name(name: str, used: Set[str]) -> str:
     checksum = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     for length in range(_HASH_LENGTH, len(checksum)):
         kept = preferred[: MAX_LENGTH - length - 1].rstrip("_-") or "tool"
-        made = f"{kept}_{checksum[:length]}"
-        if made.casefold() not in used:
-            return made
+        candidate = f"{kept}_{checksum[:length]}"
+        if candidate.casefold() not in used:
+            return candidate
     raise ValueError(f"no free name is left for {name!r}")
 
 
-def provider_names(names: Iterable[str], known: Mapping[str, str] | None = None) -> dict[str, str]:
+def provider_names(names: Iterable[str], mcp_names: Mapping[str, str] | None = None) -> dict[str, str]:
     """Maps each original name to an accepted one; the names do not depend on the order.
 
-    `known` maps accepted names of an earlier import to their originals (`mcp_names` in a suite's
-    metadata): these are reused. Originals that are accepted themselves have precedence.
+    `mcp_names`, from a suite's metadata, maps accepted names of an earlier import to their originals:
+    these are reused. Originals that are accepted themselves have precedence.
     """
     originals = dict.fromkeys(names)
-    earlier = {original: accepted for accepted, original in (known or {}).items()}
-    given = {name: earlier[name] for name in originals if name in earlier}
-    rest = (name for name in originals if name not in given)
-    used = {name.casefold() for name in given.values()}
+    earlier = {original: accepted for accepted, original in (mcp_names or {}).items()}
+    accepted = {name: earlier[name] for name in originals if name in earlier}
+    rest = (name for name in originals if name not in accepted)
+    used = {name.casefold() for name in accepted.values()}
     for name in sorted(rest, key=lambda name: (_ACCEPTED.fullmatch(name) is None, name)):
-        given[name] = _free_name(name, used)
-        used.add(given[name].casefold())
-    return {name: given[name] for name in originals}
+        accepted[name] = _free_name(name, used)
+        used.add(accepted[name].casefold())
+    return {name: accepted[name] for name in originals}
 
 
 def _spelled(name: str) -> str:
     """The name with `_` for characters that are not accepted; empty if it has no others."""
     decomposed = unicodedata.normalize("NFKD", name)
     plain = "".join(char for char in decomposed if not unicodedata.combining(char))
-    made = "_".join(_RUN.findall(plain))
-    if not any(char.isalnum() for char in made):
+    spelled = "_".join(_RUN.findall(plain))
+    if not any(char.isalnum() for char in spelled):
         return ""
-    return made if made[0].isalpha() or made[0] == "_" else f"_{made}"
+    return spelled if spelled[0].isalpha() or spelled[0] == "_" else f"_{spelled}"

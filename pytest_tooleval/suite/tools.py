@@ -143,9 +143,9 @@ class Tool(Commented):
     @property
     def definition(self) -> Function | Custom:
         """The function, or the custom tool."""
-        found = self.custom if self.function is None else self.function
-        assert found is not None
-        return found
+        definition = self.custom if self.function is None else self.function
+        assert definition is not None
+        return definition
 
     @property
     def name(self) -> str:
@@ -160,8 +160,8 @@ class Tool(Commented):
     @property
     def definition_wire(self) -> dict[str, Any]:
         """The function or the custom tool as sent to the chat API."""
-        found: dict[str, Any] = self.wire[self.type]
-        return found
+        definition: dict[str, Any] = self.wire[self.type]
+        return definition
 
     @cached_property
     def wire(self) -> dict[str, Any]:

@@ -99,9 +99,9 @@ def _kept_cases(
     kept: list[Any] = []
     written: set[str] = set()
     drafted = 0
-    made = {_unnamed(draft_case(tool)): key for key, tool in old.items()}
+    drafts = {_unnamed(draft_case(tool)): key for key, tool in old.items()}
     for data, case in zip(before["test_cases"], read_model(before).test_cases, strict=True):
-        key = made.get(_unnamed(data)) if case.skip == DRAFT else None
+        key = drafts.get(_unnamed(data)) if case.skip == DRAFT else None
         if key is None:
             kept.append(data)
             written.add(str(case.id))
@@ -130,16 +130,16 @@ def _broken(
     for problem in lint_suite(suite):
         match = _PARAMS.match(problem.field)
         if match:
-            place = f"call {int(match[2]) + 1}: " if match[2] else ""
-            params.setdefault(int(match[1]), []).append(f"{place}{match[3]}: {problem.message}")
-    found: dict[str, list[str]] = {}
+            prefix = f"call {int(match[2]) + 1}: " if match[2] else ""
+            params.setdefault(int(match[1]), []).append(f"{prefix}{match[3]}: {problem.message}")
+    broken: dict[str, list[str]] = {}
     for index, case in enumerate(suite.test_cases):
         id = str(case.id)
         if id in written and case.tools is None:
             why = [*_gone(case, tools), *params.get(index, ()), *_missing(case, tools, before)]
             if why:
-                found[id] = why
-    return found
+                broken[id] = why
+    return broken
 
 
 def _gone(case: TestCase, tools: Mapping[str, Tool]) -> Iterator[str]:
@@ -155,12 +155,12 @@ def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Too
     expected = [("", case.expected_tools, case.expected_params)]
     for number, (_, call) in enumerate(case.placed_calls, 1):
         expected.append((f"call {number}: ", call.tools, call.params))
-    for place, names, params in expected:
+    for prefix, names, params in expected:
         key = names[0].casefold() if len(names) == 1 else ""
         if params is not None and key in before:
             required = _required(tools[key]) - _required(before[key]) - params.keys()
             for name in sorted(required):
-                yield f"{place}{show(name)} is now required, but not expected"
+                yield f"{prefix}{show(name)} is now required, but not expected"
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
@@ -196,20 +196,20 @@ def _free(id: str, taken: set[str]) -> str:
 
 def _differences(old: Tool, new: Tool) -> list[str]:
     one, two = _schema(old), _schema(new)
-    known, knows = one.get("properties", {}), two.get("properties", {})
+    had, has = one.get("properties", {}), two.get("properties", {})
     needed, needs = _required(old), _required(new)
     what = [
         key for key in _keys_that_differ(definition_of(old), definition_of(new)) if key != "parameters"
     ]
-    for name in {**known, **knows}:
+    for name in {**had, **has}:
         shown = show(name)
-        if name not in known:
+        if name not in had:
             what.append(f"the {'required ' if name in needs else ''}parameter {shown} added")
-        elif name not in knows:
+        elif name not in has:
             what.append(f"the parameter {shown} removed")
         else:
-            if canonical(known[name]) != canonical(knows[name]):
-                fields = ", ".join(_keys_that_differ(known[name], knows[name]))
+            if canonical(had[name]) != canonical(has[name]):
+                fields = ", ".join(_keys_that_differ(had[name], has[name]))
                 what.append(f"the parameter {shown} changed" + (f" ({fields})" if fields else ""))
             if (name in needed) != (name in needs):
                 what.append(f"{shown} is {'now' if name in needs else 'no longer'} required")

@@ -69,10 +69,10 @@ def suite_text(suite: Mapping[str, Any], previous: SuiteSource | None = None) ->
     spelled = _spelled(before, previous.data) if previous is not None else {}
     members = []
     for key, value in suite.items():
-        known = spelled.get(key, {})
-        text = known.get(_dumped(value))
+        texts = spelled.get(key, {})
+        text = texts.get(_dumped(value))
         if text is None and isinstance(value, list) and value:
-            items = [known.get(_dumped(item)) or _dumped(item, indent, 2) for item in value]
+            items = [texts.get(_dumped(item)) or _dumped(item, indent, 2) for item in value]
             text = "[" + ",".join(f"\n{indent * 2}{item}" for item in items) + f"\n{indent}]"
         members.append(f"\n{indent}{_dumped(key)}: {text or _dumped(value, indent, 1)}")
     text = _without_lone_surrogates("{" + ",".join(members) + "\n}\n")

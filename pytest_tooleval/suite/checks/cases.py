@@ -99,8 +99,8 @@ def mark_errors(scope: Scope) -> Findings:
 
 def _tag_problem(tag: str) -> str | None:
     if tag in _RESERVED_TAGS:
-        own = " (use the field with this name)" if tag in ("skip", "xfail") else ""
-        return f"is a pytest mark with its own meaning{own}; choose another"
+        hint = " (use the field with this name)" if tag in ("skip", "xfail") else ""
+        return f"is a pytest mark with its own meaning{hint}; choose another"
     if tag in _EXPRESSION_WORDS:
         return "is an operator in -m and -k expressions; choose another"
     if not _TAG.fullmatch(tag):
@@ -117,10 +117,10 @@ def placeholder_warnings(scope: Scope) -> Findings:
         return
     texts = [((*part.at, "prompt"), part.part.prompt) for part in scope.parts]
     for at, prompt in [*texts, (("system_prompt",), suite.system_prompt)]:
-        found = next((token for text in _texts(prompt) for token in _PLACEHOLDER.findall(text)), "")
-        if found:
-            wanted = "now" if found[2:-2].strip().partition(":")[0] == NOW else "parametrize"
-            yield Finding(at, f'{found} goes to the model as text, because the case has no "{wanted}"')
+        token = next((token for text in _texts(prompt) for token in _PLACEHOLDER.findall(text)), "")
+        if token:
+            wanted = "now" if token[2:-2].strip().partition(":")[0] == NOW else "parametrize"
+            yield Finding(at, f'{token} goes to the model as text, because the case has no "{wanted}"')
             return
 
 

@@ -42,8 +42,8 @@ def mock_warnings(scope: Scope) -> Findings:
     if forbidden == ANY_TOOL:
         return
     ends = [*case.expected_tools, *(each for each in forbidden or () if isinstance(each, str))]
-    known = tools.meant([*answered, *ends])
-    others = [name for name in tools.names if name not in known]
+    named = tools.meant([*answered, *ends])
+    others = [name for name in tools.names if name not in named]
     if others:
         message = (
             f"no mock response for {listing(others)}, so a call gets an error; if you want that, add "

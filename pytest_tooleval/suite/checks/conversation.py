@@ -38,17 +38,17 @@ def field_errors(scope: Scope) -> Findings:
 
 
 def choice_errors(scope: Scope) -> Findings:
-    own = scope.case.tool_choice
-    if forces_call(own or suite_choice(scope.suite, scope.case)):
+    choice = scope.case.tool_choice
+    if forces_call(choice or suite_choice(scope.suite, scope.case)):
         message = "a turn ends with a reply without calls, which this tool_choice prevents"
-        at = (*scope.at, "tool_choice" if own else _leader(scope))
+        at = (*scope.at, "tool_choice" if choice else _leader(scope))
         yield Finding(at, f'{message}; set "tool_choice": "auto" in the case')
 
 
-def choice_warnings(suite: Suite, given: Choice | None) -> Findings:
-    """A `tool_choice` that conversations do not take over; none if one is `given` for all cases."""
+def choice_warnings(suite: Suite, choice: Choice | None) -> Findings:
+    """A `tool_choice` that conversations do not take over; none if a `choice` is set for all."""
     free = [case for case in suite.test_cases if case.kind == "conversation" and not case.tool_choice]
-    if suite.tool_choice == "required" and free and given is None:
+    if suite.tool_choice == "required" and free and choice is None:
         message = "conversations get auto instead, as a turn ends with a reply without calls"
         yield Finding(("tool_choice",), f"{message}; a case's own tool_choice wins")
 
@@ -71,16 +71,16 @@ def nothing_errors(scope: Scope) -> Findings:
     parts, policies = [each.part for each in scope.parts], scope.case.policies
     if any(policy.at_least for policy in policies) or any(map(partial(_expects, scope), parts)):
         return
-    given = [
+    limits = [
         field
         for field in ("forbidden_calls", "max_calls", "expected_calls", "policies")
         if any(getattr(part, field, None) for part in (*parts, scope.suite))
     ]
     leader = _leader(scope)
     of = "a turn, or the case," if leader == "turns" else "the case"
-    also = f" (an agent that does nothing keeps the {' and the '.join(given)})" if given else ""
+    also = f" (an agent that does nothing keeps the {' and the '.join(limits)})" if limits else ""
     message = f"nothing is expected{also}; give {of} expected_calls or another expectation"
-    leave = ', or set "may_change_nothing": true' if given else ""
+    leave = ', or set "may_change_nothing": true' if limits else ""
     yield Finding((*scope.at, leader), message + leave, at_key=True)
 
 
@@ -105,8 +105,8 @@ def match_errors(scope: Scope) -> Findings:
     yield from end_errors(scope)
     if match == "state" and part.calls is not None:
         if not scope.has_world:
-            given = "match" if part.match else "expected_tool" if part.gives_tool else "expected_calls"
-            yield Finding((*scope.at, given), _NEEDS_WORLD)
+            field = "match" if part.match else "expected_tool" if part.gives_tool else "expected_calls"
+            yield Finding((*scope.at, field), _NEEDS_WORLD)
         yield from unplayable(part, scope.at)
     if part.results and match != "state":
         in_turns = [turn.match for turn in scope.case.turns or ()] if part is scope.case else []
@@ -148,8 +148,8 @@ def silent_match_warnings(scope: Scope) -> Findings:
     """Turns that say nothing with the `match` of their case."""
     for part in scope.parts:
         if scope.case.match == "contains" and part.part.match is None and part.part.allows_no_call:
-            given = "expected_tool" if part.part.gives_tool else "expected_calls"
-            yield Finding((*part.at, given), f"the case's match {_SAYS_NOTHING}", at_key=True)
+            field = "expected_tool" if part.part.gives_tool else "expected_calls"
+            yield Finding((*part.at, field), f"the case's match {_SAYS_NOTHING}", at_key=True)
 
 
 def unplayable(part: Expectations, at: Loc) -> Findings:
@@ -157,14 +157,14 @@ def unplayable(part: Expectations, at: Loc) -> Findings:
     several = part.expected_calls is not None
     placed = part.placed_calls if several else [((), call) for call in part.calls or ()]
     for path, call in placed:
-        place = (*at, *path)
+        here = (*at, *path)
         if not isinstance(call.tool, str) or call.tool == ANY_TOOL:
             message = "the expected call is run on the world; name a single tool"
-            yield Finding((*place, "tool" if several else "expected_tool"), message)
+            yield Finding((*here, "tool" if several else "expected_tool"), message)
         for name, value in (call.params or {}).items():
             if has_matcher(value):
                 message = "the expected call is run on the world; write a plain value"
-                yield Finding((*place, "params" if several else "expected_params", name), message)
+                yield Finding((*here, "params" if several else "expected_params", name), message)
 
 
 def state_errors(scope: Scope) -> Findings:

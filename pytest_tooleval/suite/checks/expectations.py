@@ -36,8 +36,8 @@ def prompt_errors(scope: Scope) -> Findings:
                 yield Finding((*at, index, "content"), problem)
     elif scope.case.turns is None and scope.case.user is None:
         expected = expected_at(TestCase, "prompt")
-        given = "prompt" in scope.case.model_fields_set
-        yield Finding(at, wrong_value(expected, None) if given else f"missing; expected {expected}")
+        is_set = "prompt" in scope.case.model_fields_set
+        yield Finding(at, wrong_value(expected, None) if is_set else f"missing; expected {expected}")
 
 
 def tool_errors(scope: Scope) -> Findings:
@@ -142,17 +142,17 @@ def forbidden_call_errors(scope: Scope) -> Findings:
         name == ANY_TOOL and call != ANY_TOOL for name, call in zip(whole, calls, strict=True)
     )
     expected: list[tuple[Loc, Any]] = [((*at, "expected_tool"), part.expected_tool)]
-    expected += [((*at, *place, "tool"), call.tool) for place, call in part.placed_calls]
-    for place, name in expected:
+    expected += [((*at, *path, "tool"), call.tool) for path, call in part.placed_calls]
+    for path, name in expected:
         if isinstance(name, str) and (
             forbids_all
             or any(
-                same_tool(name, each, scope.tools.names)
-                for each in with_fitting(forbidden, scope.tools.names)
+                same_tool(name, other, scope.tools.names)
+                for other in with_fitting(forbidden, scope.tools.names)
             )
         ):
             message = "is also in forbidden_calls, so no answer can pass; fix one of the two"
-            yield Finding(place, f"{show(name)} {message}")
+            yield Finding(path, f"{show(name)} {message}")
 
 
 def stop_errors(scope: Scope) -> Findings:
@@ -175,12 +175,12 @@ def choice_errors(scope: Scope) -> Findings:
         yield Finding(at, message)
 
 
-def forced_warnings(scope: Scope, given: Choice | None) -> Findings:
-    """A `tool_choice`, perhaps `given` on the command line, that forces a call where none is right."""
+def forced_warnings(scope: Scope, choice: Choice | None) -> Findings:
+    """A `tool_choice`, perhaps the command line's `choice`, that forces a call where none is right."""
     case = scope.case
-    if case.expects_nothing and forces_call(given or case.tool_choice or scope.suite.tool_choice):
-        by = "--tooleval-tool-choice" if given else "tool_choice"
-        at = (*scope.at, "tool_choice") if case.tool_choice and not given else scope.at
+    if case.expects_nothing and forces_call(choice or case.tool_choice or scope.suite.tool_choice):
+        by = "--tooleval-tool-choice" if choice else "tool_choice"
+        at = (*scope.at, "tool_choice") if case.tool_choice and not choice else scope.at
         yield Finding(at, f'{by} forces a call, but none is expected; use "auto"')
 
 

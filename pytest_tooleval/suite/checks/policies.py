@@ -37,10 +37,10 @@ def policy_errors(
         if isinstance(policy.only_after, Needed):
             yield from _needed(policy.only_after, (*here, "only_after"))
         if policy.expected_params is not None:
-            place = (*here, "expected_params")
-            for source, value in operands(FROM, policy.expected_params, place):
+            path = (*here, "expected_params")
+            for source, value in operands(FROM, policy.expected_params, path):
                 yield from _from(value, source, tools)
-            yield from matcher_findings(with_stand_ins(policy.expected_params, FROM), place)
+            yield from matcher_findings(with_stand_ins(policy.expected_params, FROM), path)
         if all(getattr(policy, field) is None for field in _CONDITIONS):
             yield Finding(here, f"requires nothing; add one of {', '.join(_CONDITIONS)}")
         if of_suite and policy.at_least is not None:
@@ -88,11 +88,11 @@ def _other(other: OtherCall, at: Loc, tools: ScopeTools, *, is_short: bool = Fal
     yield from tools.undefined(other.tool, at if is_short else (*at, "tool"), by_pattern=True)
     params = other.params or {}
     yield from unknown_params(other.tools, params, (*at, "params"), tools)
-    for place, pointer in operands(SAME, params, (*at, "params")):
-        yield from _pointer(pointer, place)
+    for path, pointer in operands(SAME, params, (*at, "params")):
+        yield from _pointer(pointer, path)
     yield from matcher_findings(with_stand_ins(params, SAME), (*at, "params"))
-    for place, pointer in operands(SAME, other.result, (*at, "result")):
-        yield from _pointer(pointer, place)
+    for path, pointer in operands(SAME, other.result, (*at, "result")):
+        yield from _pointer(pointer, path)
     yield from matcher_findings({"result": with_stand_ins(other.result, SAME)}, at)
 
 
@@ -108,8 +108,8 @@ def _from(value: Any, at: Loc, tools: ScopeTools) -> Findings:
     try:
         yield from _other(EarlierAnswer.model_validate(value), at, tools)
     except ValidationError as error:
-        for found in findings_of(EarlierAnswer, error, value):
-            yield found._replace(loc=(*at, *found.loc))
+        for finding in findings_of(EarlierAnswer, error, value):
+            yield finding._replace(loc=(*at, *finding.loc))
 
 
 def is_pointer(value: Any) -> bool:
@@ -120,16 +120,16 @@ def is_pointer(value: Any) -> bool:
 def policy_warnings(policies: Sequence[Policy], at: Loc, tools: ScopeTools) -> Findings:
     """Params that no call can have, so that the policy judges none, and wrong pointers of `$same`."""
     for index, policy in enumerate(policies):
-        known = {name for tool in tools.named(policy.tools) for name in described(tool.parameters)}
+        names = {name for tool in tools.named(policy.tools) for name in described(tool.parameters)}
         here = (*at, "policies", index)
         yield from impossible_params(policy.tools, policy.params or {}, (*here, "params"), tools)
-        own = [((*here, field), getattr(policy, field)) for field in ("per", "sum")]
-        given = (each for each in own if each[1] is not None)
-        for place, pointer in (*operands(SAME, policy.model_dump(), here), *given):
+        fields = [((*here, field), getattr(policy, field)) for field in ("per", "sum")]
+        pointers = (each for each in fields if each[1] is not None)
+        for path, pointer in (*operands(SAME, policy.model_dump(), here), *pointers):
             if not is_pointer(pointer):
                 continue  # an error
             first = pointer.split("/")[1].replace("~1", "/").replace("~0", "~") if pointer else ""
-            if known and pointer and first not in known:
-                near = nearest(first, known)
-                hint = f", did you mean /{near}?" if near else f"; it has {listing(sorted(known))}"
-                yield Finding(place, f"{show(policy.tools[0])} has no parameter {show(first)}{hint}")
+            if names and pointer and first not in names:
+                near = nearest(first, names)
+                hint = f", did you mean /{near}?" if near else f"; it has {listing(sorted(names))}"
+                yield Finding(path, f"{show(policy.tools[0])} has no parameter {show(first)}{hint}")

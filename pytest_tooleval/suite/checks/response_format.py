@@ -11,14 +11,14 @@ from ..response_format import FORM
 
 def format_errors(holder: Suite | TestCase, at: Loc) -> Findings:
     """A form without its schema, or with one that is none."""
-    given, at = holder.response_format, (*at, "response_format")
-    if given is None:
+    form, at = holder.response_format, (*at, "response_format")
+    if form is None:
         return
-    form = given.json_schema
-    if given.type == "json_schema" and form is None:
+    schema = form.json_schema
+    if form.type == "json_schema" and schema is None:
         yield Finding((*at, "type"), f"json_schema needs a schema; write {FORM}")
-    elif given.type == "json_object" and form is not None:
+    elif form.type == "json_object" and schema is not None:
         message = 'the type json_object has no schema; write "type": "json_schema", or remove this'
         yield Finding((*at, "json_schema"), message, at_key=True)
-    if form is not None:
-        yield from json_schema_findings(form.schema_, (*at, "json_schema", "schema"))
+    if schema is not None:
+        yield from json_schema_findings(schema.schema_, (*at, "json_schema", "schema"))

@@ -50,20 +50,20 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
         if tool.name in seen:
             continue
         seen.add(tool.name)
-        parameters, place = tool.parameters, (*inside, "parameters")
-        yield from _keyword_warnings(parameters, place, noted)
-        yield from _stray_warnings(parameters, place)
+        parameters, path = tool.parameters, (*inside, "parameters")
+        yield from _keyword_warnings(parameters, path, noted)
+        yield from _stray_warnings(parameters, path)
         for where, target in references(parameters):
             if not target.startswith("#"):
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
-                yield Finding((*place, *where), message)
+                yield Finding((*path, *where), message)
         takes = taken(parameters)
         for name in parameters.get("required", ()):
             if takes is not None and name not in takes:
                 closed = parameters.get("additionalProperties") is False
                 effect = "no call can be valid" if closed else "models do not see what it is"
                 message = f"{show(name)} is required but is not a parameter: {effect}"
-                yield Finding((*place, "required"), message)
+                yield Finding((*path, "required"), message)
         for trouble in troubles(tool.definition_wire):
             if (others := trouble.without("Vertex AI")) is not None:
                 message = f"tool {show(tool.name)}: {others}"
@@ -74,42 +74,42 @@ def vertex_warnings(suite: Suite) -> Findings:
     """One warning about all that Vertex AI refuses in a suite's tools, one about all that it hides."""
     lists: list[tuple[Loc, Sequence[Tool]]] = [((), suite.tools)]
     lists += [(("test_cases", index), case.tools or ()) for index, case in enumerate(suite.test_cases)]
-    found: dict[str, list[tuple[Loc, str, str]]] = {}
+    by_verb: dict[str, list[tuple[Loc, str, str]]] = {}
     for at, tools in lists:
         for index, tool in enumerate(tools):
             for trouble in troubles(tool.definition_wire):
                 verb = "refuses" if "Vertex AI" in trouble.refused else "models do not see"
                 if "Vertex AI" in (*trouble.refused, *trouble.hidden):
-                    place = (*at, "tools", index, tool.type, *trouble.at)
-                    found.setdefault(verb, []).append((place, trouble.what, tool.name))
-    for verb, each in found.items():
-        places, whats, names = zip(*each, strict=True)
+                    path = (*at, "tools", index, tool.type, *trouble.at)
+                    by_verb.setdefault(verb, []).append((path, trouble.what, tool.name))
+    for verb, rows in by_verb.items():
+        places, whats, names = zip(*rows, strict=True)
         what, where = first_few([*dict.fromkeys(whats)]), first_few([*dict.fromkeys(names)])
         yield Finding(places[0], f"Vertex AI {verb} {what}, in the tools {where}", at_key=True)
 
 
-def _keyword_warnings(parameters: dict[str, Any], place: Loc, noted: set[str]) -> Findings:
+def _keyword_warnings(parameters: dict[str, Any], path: Loc, noted: set[str]) -> Findings:
     """Warnings about misspelt keywords, and about those of older drafts, unless already `noted`."""
     for at, schema in parts(parameters):
         if not isinstance(schema, dict):
             continue
         for key, near in unknown_keywords(schema):
             message = f"{show(key)} means nothing in a JSON Schema, did you mean {show(near)}?"
-            yield Finding((*place, *at, key), message, at_key=True)
+            yield Finding((*path, *at, key), message, at_key=True)
         for key in older_keywords(schema):
             if key not in noted:
                 noted.add(key)
                 message = f"{show(key)} is obeyed as in older drafts; today it is {TODAY[key]}"
-                yield Finding((*place, *at, key), message, at_key=True)
+                yield Finding((*path, *at, key), message, at_key=True)
 
 
-def _stray_warnings(parameters: Mapping[str, Any], place: Loc) -> Findings:
+def _stray_warnings(parameters: Mapping[str, Any], path: Loc) -> Findings:
     """Parameters beside the schema's keywords instead of in `properties`, so that it declares none."""
     objects = (key for key, value in parameters.items() if isinstance(value, dict))
     strays = [key for key in objects if not is_keyword(key)]
     if strays and "properties" not in parameters:
         message = f'{show(strays[0])} is no keyword of a JSON Schema: parameters belong in "properties"'
-        yield Finding((*place, strays[0]), message, at_key=True)
+        yield Finding((*path, strays[0]), message, at_key=True)
 
 
 def world_warnings(suite: Suite) -> Findings:
@@ -118,23 +118,23 @@ def world_warnings(suite: Suite) -> Findings:
         return
     spec = WorldSpec(suite.world, suite._folder, suite.world_args or {})
     try:
-        made = {tool["function"]["name"]: tool["function"] for tool in tools_of(spec)}
+        methods = {tool["function"]["name"]: tool["function"] for tool in tools_of(spec)}
     except WorldError as error:
         yield Finding(("world",), str(error))
         return
-    if not made:  # the world answers all calls itself
+    if not methods:  # the world answers all calls itself
         return
     for index, tool in enumerate(suite.tools):
         at = ("tools", index, tool.type)
-        method = made.get(method_for(tool.name, made) or "")
+        method = methods.get(method_for(tool.name, methods) or "")
         if method is None:
             yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
             continue
         schema = method["parameters"]
-        given, takes = set(described(tool.parameters)), set(schema.get("properties", ()))
+        named, takes = set(described(tool.parameters)), set(schema.get("properties", ()))
         needs = set(schema.get("required", ()))
-        surplus = given - takes if schema.get("additionalProperties") is False else set()
-        wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - given))]
+        surplus = named - takes if schema.get("additionalProperties") is False else set()
+        wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - named))]
         if wrong:
             message = f"the tool has {', '.join(wrong)}, unlike the method in the world"
             yield Finding((*at, "parameters"), message)
@@ -152,10 +152,10 @@ def case_world_warnings(scope: Scope) -> Findings:
         yield Finding((*scope.at, "world"), str(error))
         return
     for part in scope.parts if methods else ():
-        for place, call in part.part.placed_calls:
+        for path, call in part.part.placed_calls:
             names = [name for name in call.tools if name != ANY_TOOL]
             if names and all(method_for(name, methods) is None for name in names):
-                yield Finding((*part.at, *place), f"the case's world has no method {show(names[0])}")
+                yield Finding((*part.at, *path), f"the case's world has no method {show(names[0])}")
 
 
 def params_warnings(scope: Scope) -> Findings:
@@ -177,10 +177,10 @@ def forbidden_params_warnings(
     """Warnings about forbidden calls that forbid nothing, since no tool accepts their params."""
     for index, call in enumerate(calls or ()):
         if isinstance(call, ExpectedCall) and call.params:
-            place = (*at, "forbidden_calls", index, "params")
-            yield from impossible_params(call.tools, call.params, place, tools)
+            path = (*at, "forbidden_calls", index, "params")
+            yield from impossible_params(call.tools, call.params, path, tools)
             if ANY_PARAMETER in call.params:  # any parameter includes texts
-                yield from _outside_texts(call.params[ANY_PARAMETER], (*place, ANY_PARAMETER))
+                yield from _outside_texts(call.params[ANY_PARAMETER], (*path, ANY_PARAMETER))
 
 
 def unknown_params(
@@ -198,9 +198,9 @@ def _expected(part: Expectations, at: Loc) -> _Expected:
     """Yield acceptable tools, their expected params, and the path of the params."""
     if part.expected_params is not None:
         yield part.expected_tools, part.expected_params, (*at, "expected_params")
-    for place, call in part.placed_calls:
+    for path, call in part.placed_calls:
         if call.params is not None:
-            yield call.tools, call.params, (*at, *place, "params")
+            yield call.tools, call.params, (*at, *path, "params")
 
 
 def _empty_params(scope: Scope) -> Findings:
@@ -216,8 +216,8 @@ def _empty_params(scope: Scope) -> Findings:
     for names, params, at in _expected(scope.part, scope.at):
         takers = [tool for tool in scope.tools.named(names) if described(tool.parameters)]
         if not params and takers:
-            known = listing(described(takers[0].parameters), 3)
-            message = f"{{}} checks no argument, but {show(takers[0].name)} has {known}"
+            listed = listing(described(takers[0].parameters), 3)
+            message = f"{{}} checks no argument, but {show(takers[0].name)} has {listed}"
             yield Finding(
                 at, f'{message}; name what is expected (or {{"$absent": true}}), or remove this'
             )
@@ -282,7 +282,7 @@ def _unlike_tools(
     takes = [taken(tool.parameters) for tool in expected]
     for name, value in params.items() if expected else ():
         pairs = zip(expected, takes, strict=True)
-        lacking = [tool for tool, own in pairs if own is not None and name not in own]
+        lacking = [tool for tool, accepted in pairs if accepted is not None and name not in accepted]
         if (key := matcher_key(value)) in ("$optional", "$absent"):
             if all(_must_have(tool.parameters, name) for tool in expected):
                 message = f"{show(expected[0].name)} requires it, so a call without it is not valid"
@@ -310,8 +310,8 @@ def _never(expected: Any, schemas: Sequence[Any]) -> str:
 
 def types_of_schema(schema: Any) -> list[str]:
     """The types that a schema names by itself; empty if it names none."""
-    given = schema.get("type") if isinstance(schema, dict) else None
-    return [given] if isinstance(given, str) else [*as_list(given)]
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return [kind] if isinstance(kind, str) else [*as_list(kind)]
 
 
 def _is_text(tool: Tool, name: str) -> bool:
@@ -336,20 +336,20 @@ def _reason(tool: Tool, name: str, value: Any) -> str | None:
 def _taking(tools: Sequence[Tool]) -> Callable[[str], Iterator[Tool]]:
     """A function that returns those of the tools that take a parameter."""
     # Once for each tool, and only if it is looked at: "*" may mean thousands.
-    own = cache(lambda place: taken(tools[place].parameters))
+    names_of = cache(lambda index: taken(tools[index].parameters))
 
     def taking(name: str) -> Iterator[Tool]:
-        takes = ((tool, own(place)) for place, tool in enumerate(tools))
+        takes = ((tool, names_of(index)) for index, tool in enumerate(tools))
         return (tool for tool, names in takes if names is None or name in names)
 
     return taking
 
 
 def _untaken(name: str, tools: Sequence[Tool]) -> str:
-    known = dict.fromkeys(each for tool in tools for each in described(tool.parameters))
+    names = dict.fromkeys(each for tool in tools for each in described(tool.parameters))
     owner = show(tools[0].name) if len(tools) == 1 else "any of the expected tools"
-    near = nearest(name, known)
+    near = nearest(name, names)
     if near:
         return f"not a parameter of {owner}, did you mean {show(near)}?"
-    rest = f"; its parameters are {listing(known)}" if known else ", which has no parameters"
+    rest = f"; its parameters are {listing(names)}" if names else ", which has no parameters"
     return f"not a parameter of {owner}{rest}"

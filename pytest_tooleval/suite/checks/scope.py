@@ -32,8 +32,8 @@ class ScopeTools:
         self.complete = complete and "" not in self.names
         self._offered = OfferedNames(self.names)
         self._places: dict[str, list[int]] = {}
-        for place, tool in enumerate(tools):
-            self._places.setdefault(tool.name, []).append(place)
+        for index, tool in enumerate(tools):
+            self._places.setdefault(tool.name, []).append(index)
 
     def lacks(self, name: str) -> bool:
         is_known = name == ANY_TOOL or name in self.hosted or self._offered.meant(name) is not None
@@ -42,14 +42,14 @@ class ScopeTools:
     def meant(self, names: Iterable[str]) -> set[str]:
         """The names of the tools that these names mean."""
         named = with_fitting([*names], self.names)
-        return {found for name in named if (found := self._offered.meant(name)) is not None}
+        return {tool for name in named if (tool := self._offered.meant(name)) is not None}
 
     def named(self, names: Collection[str]) -> Sequence[Tool]:
         """The tools that any of these names means; `"*"` means all of them."""
         if ANY_TOOL in names:
             return self.tools
-        places = sorted(place for name in self.meant(names) for place in self._places[name])
-        return [self.tools[place] for place in places]
+        places = sorted(index for name in self.meant(names) for index in self._places[name])
+        return [self.tools[index] for index in places]
 
     def complaint(self, name: str) -> str:
         if name.casefold() in ("null", "none"):
@@ -87,8 +87,8 @@ class ScopeTools:
         elif name.count("*") > 1:
             yield Finding(at, f'only one "*" may be in a name, got {show(name)}')
         elif self.complete and not self.meant([name]):
-            known = f"defined tools: {listing(self.names)}" if self.names else "it has none"
-            yield Finding(at, f"no tool of {self.source} fits the pattern {show(name)}; {known}")
+            defined = f"defined tools: {listing(self.names)}" if self.names else "it has none"
+            yield Finding(at, f"no tool of {self.source} fits the pattern {show(name)}; {defined}")
 
 
 class Scope(NamedTuple):
@@ -131,17 +131,17 @@ def tools_of_suite(suite: Suite) -> ScopeTools:
 
 
 def _hosted(suite: Suite) -> frozenset[str]:
-    given = vars(suite).get("provider_tools") or ProviderTools()
-    return frozenset(name for tool in given.listed for name in listed_names(tool))
+    tools = vars(suite).get("provider_tools") or ProviderTools()
+    return frozenset(name for tool in tools.listed for name in listed_names(tool))
 
 
 def case_scopes(suite: Suite, of_suite: ScopeTools) -> Iterator[Scope]:
     """Yield every case with the tools that it may name."""
     for index, case in enumerate(suite.test_cases):
         read = vars(case)
-        own = read.get("tools")
-        if own is not None:
-            tools = ScopeTools(own, "the case", of_suite.hosted)
+        of_case = read.get("tools")
+        if of_case is not None:
+            tools = ScopeTools(of_case, "the case", of_suite.hosted)
         elif {"tools", "world"} <= read.keys() and not _awaits_tools(case, suite):
             tools = of_suite
         else:

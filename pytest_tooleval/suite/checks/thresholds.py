@@ -25,18 +25,18 @@ def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str]
     for metric, value in (holder.thresholds or {}).items():
         if metric in LIMITS:
             continue
-        place = (*at, "thresholds", metric)
+        path = (*at, "thresholds", metric)
         if metric in RATES:
             message = f"a rate of the run, which no case has; use --tooleval-fail-over={metric}=0"
-            yield Finding(place, message, at_key=True)
+            yield Finding(path, message, at_key=True)
         elif metrics is not None and metric not in JUDGED and metric not in metrics:
             names = dict.fromkeys((*JUDGED, *metrics, *LIMITS))
             near = nearest(metric, names)
             hint = f", did you mean {near}?" if near else f"; expected one of {listing(names)}; {_OWN}"
-            yield Finding(place, f"unknown metric{hint}", at_key=True)
+            yield Finding(path, f"unknown metric{hint}", at_key=True)
         elif value is not None and value > 1:
             expected = expected_at(Suite, "thresholds", metric)
-            yield Finding(place, f"expected {expected}, got the number {value:g}")
+            yield Finding(path, f"expected {expected}, got the number {value:g}")
 
 
 def judging_errors(scope: Scope) -> Findings:
@@ -57,32 +57,32 @@ def _needed(scope: Scope) -> Mapping[str, float]:
 
 def threshold_warnings(scope: Scope) -> Findings:
     case, at = scope.case, (*scope.at, "thresholds")
-    own: Mapping[str, float | None] = case.thresholds or {}
-    named = {**(scope.suite.thresholds or {}), **own}
-    for metric in own:
+    of_case: Mapping[str, float | None] = case.thresholds or {}
+    named = {**(scope.suite.thresholds or {}), **of_case}
+    for metric in of_case:
         if why := _why_never(scope.suite, case, metric):
             message = f"{why}, so this threshold never applies"
             yield Finding((*at, metric), message, at_key=True)
     if not judges(metric for metric, least in _needed(scope).items() if least > 0):
         message = "a threshold of 0 always holds, so any usable answer passes"
-        yield Finding(at if own else scope.at, message)
+        yield Finding(at if of_case else scope.at, message)
     if (
-        "no_extra_calls" in own
+        "no_extra_calls" in of_case
         and named["no_extra_calls"] is None
         and not case.expected_tools
         and named.get("overall", 1.0) == 1.0
     ):
         message = "overall also counts extra calls here, so this has no effect; lower overall"
         yield Finding((*at, "no_extra_calls"), message, at_key=True)
-    if "efficiency" in own and not (named.get("overall", 1.0) or named.get("completion")):
+    if "efficiency" in of_case and not (named.get("overall", 1.0) or named.get("completion")):
         message = "a chain that stops early can still be efficient; add a threshold for completion"
         yield Finding((*at, "efficiency"), message, at_key=True)
     most = named.get("max_calls")
     lists = [sum(not call.optional for call in each.calls or ()) for each in case.alternatives]
     fewest = case.optimal_hops or min(lists)
     if most is not None and most < fewest:
-        place = (*at, "max_calls") if "max_calls" in own else scope.at
-        yield Finding(place, f"max_calls allows fewer calls than are expected ({fewest})")
+        path = (*at, "max_calls") if "max_calls" in of_case else scope.at
+        yield Finding(path, f"max_calls allows fewer calls than are expected ({fewest})")
 
 
 def suite_threshold_warnings(suite: Suite) -> Findings:

@@ -51,11 +51,11 @@ def named_tool_errors(scope: Scope) -> Findings:
             yield Finding((*at, "approvals", name), tools.complaint(name), at_key=True)
     mocked: list[str] = []
     for name, answer in case.mock_responses.items():
-        place = (*at, "mock_responses", name)
+        path = (*at, "mock_responses", name)
         other = next((each for each in mocked if same_tool(each, name, tools.names)), None)
         mocked.append(name)
         if other is not None:
-            yield Finding(place, f"the same tool as {show(other)}; names ignore case", at_key=True)
+            yield Finding(path, f"the same tool as {show(other)}; names ignore case", at_key=True)
         elif name == ANY_TOOL or (name and tools.lacks(name)):
-            yield Finding(place, tools.complaint(name), at_key=True)
-        yield from mock_findings(answer, place)
+            yield Finding(path, tools.complaint(name), at_key=True)
+        yield from mock_findings(answer, path)
