@@ -307,6 +307,10 @@ class PythonTests:
         raised = call.excinfo.value if call.excinfo is not None else None
         if case is not None and crash is not None and isinstance(raised, ToolevalError):
             crash.message = str(raised)  # summaries would cut it after its long type
+        has_passed = call.when == "call" and report.passed
+        # The bodies of others have been checked.
+        if has_passed and case and _is_unittest(item) and (mistake := case.mistake()):
+            report.outcome, report.longrepr = "failed", mistake
         if case is not None and case.question is not None:
             clean_report(report)
             if call.when == "call":
@@ -339,7 +343,7 @@ class PythonTests:
             return
         result = case.result
         if result is None:  # whose body is not called by the hook
-            if not isinstance(getattr(item, "instance", None), unittest.TestCase):
+            if not _is_unittest(item):
                 return  # the test itself failed, before a later trial asked
             if report.skipped and not hasattr(report, "wasxfail"):
                 result = case.skipped(reason_in(report))
@@ -363,6 +367,10 @@ class PythonTests:
 def _if_it_dies(row: CaseResult) -> SelectedCase:
     reason = "the worker process died while it ran this test"
     return SelectedCase(structs.replace(row, outcome="error", reason=reason))
+
+
+def _is_unittest(item: pytest.Item) -> bool:
+    return isinstance(getattr(item, "instance", None), unittest.TestCase)
 
 
 def _file_of(item: pytest.Item) -> str:

@@ -1241,6 +1241,19 @@ UNAWAITED = {
         "    assert run.ajudge('is polite')",
         "ajudge",
     ),
+    "unittest": (
+        "class TestIt(unittest.IsolatedAsyncioTestCase):\n    @pytest.fixture(autouse=True)\n"
+        "    def asks(self, tooleval):\n        self.tooleval = tooleval\n\n"
+        "    async def test_it(self):\n        self.tooleval.arun('Hi', agent=agent, tools=[])",
+        "arun",
+    ),
+    "reply_in_unittest": (
+        "class TestIt(unittest.IsolatedAsyncioTestCase):\n    @pytest.fixture(autouse=True)\n"
+        "    def asks(self, tooleval):\n        self.tooleval = tooleval\n\n"
+        "    async def test_it(self):\n"
+        "        run = await self.tooleval.arun('Hi', agent=agent, tools=[])\n        run.areply('A1')",
+        "areply",
+    ),
     "trials": (
         "@pytest.mark.tooleval(trials=2, pass_rule='any')\nasync def test_it(tooleval):\n"
         "    await tooleval.arun('Hi', agent=agent, tools=[])\n    tooleval.arun('Hi', agent=agent)",
