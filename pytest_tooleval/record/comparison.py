@@ -101,13 +101,6 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
             "that the user named; else the verdict of the metric pass."
         ),
     ]
-    more_trials: Annotated[
-        int | None, doc("If inconclusive: about how many more trials of each case decide; null: none.")
-    ]
-    trials_in_both: Annotated[
-        int | None,
-        doc("If that takes fewer: about how many trials of each case in both runs decide; null: none."),
-    ]
     metrics: Annotated[tuple[ComparedMetric, ...], doc("The metrics.")]
     newly_broken_p: Annotated[
         float | None, doc("The p value of the number of newly broken cases; null: not tested.")

@@ -36,9 +36,3 @@ class Gate(Struct, frozen=True, kw_only=True, gc=False):
     cases: Annotated[int, doc("The cases judged; for an average trial, the trials.", ge=0)] = 0
     errors: Annotated[int, doc("The cases among them without an answer.", ge=0)] = 0
     detail: Annotated[str, doc("The message without the model.")] = ""
-    more_trials: Annotated[
-        int | None, doc("If inconclusive: about how many more trials of each case decide; null: none.")
-    ] = None
-    more_cases: Annotated[
-        int | None, doc("If inconclusive: about how many more cases like these decide; null: none.")
-    ] = None

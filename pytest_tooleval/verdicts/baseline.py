@@ -44,7 +44,6 @@ from .case import Standard, decide_again
 from .loosened import loosened
 from .paired_metrics import Limits, PairedCase, PairedMetric, metrics_of, moved
 from .pairing import Pair, Pairing, moved_files, pair_cases
-from .planning import trials_to_compare
 from .run_summary import strict_text
 from .sides import FindSuite, Side
 from .statistics import clusters_of, holm, is_newly_broken, newly_broken_test
@@ -238,14 +237,11 @@ def _results(models: Sequence[_Model], limits: Limits, empty: Verdict, name: str
         if model.newly_broken_p is not None:
             tests[number, None, None] = model.newly_broken_p
     adjusted = dict(zip(tests, holm(list(tests.values())), strict=True))
-    # With several trials, each model has a test of newly broken cases.
-    most_tests = len(tests) + sum(model.newly_broken_p is None for model in models)
     return [
         _result(
             model,
             [adjusted.get((number, each.direction, each.row.p), 1.0) for each in model.metrics],
             adjusted.get((number, None, None)),
-            most_tests,
             limits,
             "inconclusive" if model.incomparable else empty,
             name or model.old,
@@ -258,7 +254,6 @@ def _result(
     model: _Model,
     adjusted: Sequence[float],
     broken_p: float | None,
-    tests: int,
     limits: Limits,
     empty: Verdict,
     name: str,
@@ -279,25 +274,11 @@ def _result(
     verdict = metrics[0].verdict if metrics else empty
     if broken_failed or any(row.verdict == "failed" for row in metrics):
         verdict = "failed"
-    more: int | None = None
-    in_both: int | None = None
-    if metrics and verdict == "inconclusive":
-        passes, counts = model.metrics[0], [case.counts for case in model.cases]
-        more, in_both = trials_to_compare(
-            counts,
-            [case.cluster for case in model.cases],
-            (passes.row.drop, passes.error, passes.step),
-            limits=(limits.max_drop, limits.margin),
-            alpha=limits.alpha,
-            tests=tests,
-        )
     result = ComparedModel(
         old=model.old,
         new=model.new,
         cases=len(model.cases),
         verdict=verdict,
-        more_trials=more,
-        trials_in_both=in_both,
         metrics=metrics,
         newly_broken_p=model.newly_broken_p,
         newly_broken_p_adjusted=broken_p,

@@ -13,6 +13,8 @@ from .sides import Side
 
 _MOST_LABELS = 5
 
+_MORE = "more trials or cases may decide"
+
 
 def labels_text(labels: Iterable[str]) -> str:
     """Labels such as `a, b and 3 more`; `no model` for none."""
@@ -93,8 +95,8 @@ def _verdict(model: ComparedModel, row: ComparedMetric, name: str, *, strict: bo
     up_to = f"drops up to {score_text(row.largest_drop)}" if row.largest_drop < row.old else "any drop"
     if model.got_worse:
         open = f"{up_to} not ruled out" if row.largest_drop < row.old else "no drop ruled out"
-        return f"perhaps worse than {shown(name)}: {worse}; {open}; {_more(model)}"
-    more = f"; {_more(model)}" if strict else ""
+        return f"perhaps worse than {shown(name)}: {worse}; {open}; {_MORE}"
+    more = f"; {_MORE}" if strict else ""
     return f"no drop from {shown(name)} seen, too few answers to rule out {up_to}{more}"
 
 
@@ -125,16 +127,6 @@ def _means(row: ComparedMetric) -> str:
     differs = abs(row.old - row.new) > TOLERANCE
     old, new = ([row.old], [row.new]) if differs else ((), ())
     return f"{score_text(row.old, new)} -> {score_text(row.new, old)}"
-
-
-def _more(model: ComparedModel) -> str:
-    more, both = model.more_trials, model.trials_in_both
-    if more is None and both is None:
-        return "only more cases would decide"
-    if more is None:
-        return f"about {plural(both or 0, 'trial')} of each case in both runs would decide"
-    or_both = "" if both is None else f", or about {both} in both runs"
-    return f"about {plural(more, 'more trial')} of each case would decide{or_both}"
 
 
 def _chance(p: float | None) -> str:

@@ -15,17 +15,13 @@ from ..record.gates import Gate, Verdict
 from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import plural
-from .planning import more_cases, more_trials
 from .rules import BROKEN, COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, value_of
 from .run_summary import strict_text
-from .statistics import clusters_of, mean_over
+from .statistics import mean_over
 
 
 class _Judgement(NamedTuple):
-    """What a rule finds in a group of cases: its verdict, with the figures in words and as numbers.
-
-    `further` is how many more trials, and how many more cases, would decide.
-    """
+    """What a rule finds in a group of cases: its verdict, with the figures in words and as numbers."""
 
     verdict: Verdict
     text: str
@@ -35,7 +31,6 @@ class _Judgement(NamedTuple):
     confidence: float | None = None
     cases: int = 0
     errors: int = 0
-    further: tuple[int | None, int | None] = None, None
 
 
 def decide_gates(
@@ -148,8 +143,6 @@ def _gate(
         errors=judgement.errors,
         verdict=judgement.verdict,
         failed=judgement.verdict == "failed",
-        more_trials=judgement.further[0],
-        more_cases=judgement.further[1],
         message=f"{name}: {judgement.text}",
         detail=f"{', '.join(filter(None, (rule.metric, group)))}: {judgement.text}",
     )
@@ -279,15 +272,12 @@ def _judge_mean(
     valued = [(case, value) for case in scored if (value := value_of(case, rule.metric)) is not None]
     value = low = high = None
     verdict: Verdict = "failed"
-    further: tuple[int | None, int | None] = None, None
     if not valued:
         text = "no case has a value"
     else:
         value, low, high = mean_over(valued, confidence or 0.95)
         bounds = (low, high) if confidence is not None else (value, value)
         verdict, text = _verdict(rule.needed, value, bounds, confidence)
-        if verdict == "inconclusive":
-            further = _further(rule, valued, confidence or 0.95)
     text += f", over {_how_many(rule, [case for case, _ in valued], scored, total)}"
     text += _loud(verdict, scored)
     if few := sum(0 < len(case.trials) < rule.trials for case in scored):
@@ -301,18 +291,8 @@ def _judge_mean(
     text += silent
     verdict = "failed" if too_many else verdict
     if verdict == "inconclusive":
-        text += _would_decide(*further, single=all(case.answered == 1 for case in scored))
-    return _Judgement(
-        verdict,
-        text,
-        value,
-        low,
-        high,
-        confidence,
-        len(valued),
-        _errors(cases),
-        further,
-    )
+        text += "; more cases or trials may decide"
+    return _Judgement(verdict, text, value, low, high, confidence, len(valued), _errors(cases))
 
 
 def _loud(verdict: Verdict, cases: Sequence[CaseRow]) -> str:
@@ -353,25 +333,3 @@ def _verdict(
 def _between(low: float, high: float, needed: float, confidence: float) -> str:
     begin, end = score_text(low, [needed]), score_text(high, [needed])
     return f" ({begin} to {end} at {100 * confidence:.4g}%)"
-
-
-def _further(
-    rule: Rule, valued: Sequence[tuple[CaseRow, float]], confidence: float
-) -> tuple[int | None, int | None]:
-    """How many more trials, and how many more cases, would decide a gate."""
-    values, weights = [value for _, value in valued], [case.weight for case, _ in valued]
-    clusters, trials = clusters_of(case for case, _ in valued), [case.answered for case, _ in valued]
-    cases = more_cases(values, weights, clusters, rule.needed, confidence)
-    # How more trials would change verdicts, or metrics of several trials, is unknown.
-    if rule.is_derived and rule.metric not in ("pass@1", "pass^1"):
-        return None, cases
-    return more_trials(values, weights, clusters, trials, rule.needed, confidence), cases
-
-
-def _would_decide(trials: int | None, cases: int | None, *, single: bool) -> str:
-    """The text on what would decide an inconclusive gate. Single trials only give a minimum."""
-    ways = [] if cases is None else [f"about {plural(cases, 'more case')} like these"]
-    if trials is not None:
-        word = "at least" if single else "about"
-        ways.insert(0, f"{word} {plural(trials, 'more trial')} of each case")
-    return f"; {', or '.join(ways)} would decide" if ways else "; too close to decide"

@@ -1,15 +1,10 @@
-"""What gates can decide with the planned cases, and how many more trials or cases would decide one.
-
-The latter assumes that means stay the same. More trials reduce the part of the spread that comes from
-trials, not the part that comes from differences between cases (Miller 2024, section 3: Var = Var(case
-means) + E(variance within a case) / trials).
-"""
+"""What gates can decide with the planned cases."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..figures import TOLERANCE, given_text
@@ -18,12 +13,7 @@ from ..text import plural
 from .rules import MODEL, PASS_RATE, Rule, groups_of
 from .statistics import (
     clusters_of,
-    dealt_variance,
-    effective_cases,
-    is_newly_broken,
-    largest_drop,
     mean_interval,
-    newly_broken_test,
     summed,
     wilson,
 )
@@ -77,135 +67,9 @@ def _reach(weights: Sequence[float], needed: float, confidence: float, step: int
 
 def least_cases(needed: float, confidence: float) -> int | None:
     """The fewest cases that can pass a gate if all are right; None if more than `MOST`."""
-    return _least(lambda number: wilson(number, number, confidence)[0] >= needed - TOLERANCE)
-
-
-def more_trials(
-    values: Sequence[float],
-    weights: Sequence[float],
-    clusters: Sequence[int],
-    trials: Sequence[int],
-    needed: float,
-    confidence: float,
-) -> int | None:
-    """How many more trials of each case would move the interval off `needed`; None if none would.
-
-    The part of the spread that comes from trials is s (1 - s) / (k - 1) for a case with mean s over k
-    trials, the most that scores from 0 to 1 can have. Single trials do not distinguish the two parts:
-    all their spread counts as noise, and the number is a minimum.
-    """
-    total = math.fsum(weights)
-    mean = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / total
-    rests = summed([w * (value - mean) for value, w in zip(values, weights, strict=True)], clusters)
-    spread = math.fsum(rest * rest for rest in rests)
-    if not spread:
-        return None  # no spread: only more cases narrow the interval
-    within = [
-        (w * w * value * (1 - value) * k / (k - 1) if k > 1 else w * w * (value - mean) ** 2, k)
-        for value, w, k in zip(values, weights, trials, strict=True)
-    ]
-    noise = min(math.fsum(part / k for part, k in within), spread)
-
-    def decides(more: int) -> bool:
-        left = math.fsum(part / (k + more) for part, k in within)
-        scale = math.sqrt(max(spread - noise + left, 0.0) / spread)
-        low, high = mean_interval(
-            [mean + scale * (value - mean) for value in values], weights, confidence, clusters
-        )
-        return low >= needed or high < needed
-
-    return _least(decides)
-
-
-def more_cases(
-    values: Sequence[float],
-    weights: Sequence[float],
-    clusters: Sequence[int],
-    needed: float,
-    confidence: float,
-) -> int | None:
-    """How many more cases like these would move the interval off `needed`; None if none would.
-
-    Assumes that the effective number of cases grows with the number of cases.
-    """
-    mean, effective = effective_cases(values, weights, clusters)
-
-    def decides(more: int) -> bool:
-        grown = effective * (1 + more / len(values))
-        low, high = wilson(mean * grown, grown, confidence)
-        return low >= needed or high < needed
-
-    return _least(decides)
-
-
-def trials_to_compare(
-    cases: Sequence[tuple[int, int, int, int]],
-    clusters: Sequence[int],
-    metric: tuple[float, float, float],
-    *,
-    limits: tuple[float, float],
-    alpha: float,
-    tests: int,
-) -> tuple[int | None, int | None]:
-    """How many more new trials of each case would decide a comparison, and how many in both runs.
-
-    The second is None unless it takes fewer new trials. `cases` are old trials, old passes, new trials
-    and new passes; `metric` is the drop, its standard error and its step; `limits` are the allowed drop
-    and the margin. Each case's pass rates are taken to stay the same; only the noise in the standard
-    error shrinks. The comparison is decided if a drop above the margin is ruled out, if the drop is
-    above the allowed one and significant by the normal approximation of the sign test, or by the test
-    of newly broken cases.
-    """
-    drop, error, step = metric
-    allowed, margin = limits
-    differ = sum(c * m != d * n for n, c, m, d in cases)
-    noise = _noise(cases)
-    before = [math.fsum(1 / n + 1 / m for n, _, m, _ in cases), math.fsum(1 / m for _, _, m, _ in cases)]
-
-    def decided(old: int | None, new: Callable[[int], int]) -> bool:
-        """True if these numbers of trials decide it; with `old` None, the old trials stay."""
-        counts = [(old or n, (old or n) * c // n, new(m), -(-new(m) * d // m)) for n, c, m, d in cases]
-        less = math.fsum(1 / n + 1 / m for n, _, m, _ in counts) / before[0]
-        smaller = step * math.fsum(1 / m for _, _, m, _ in counts) / before[1]
-        left = error * math.sqrt(1 - noise + noise * less)
-        if largest_drop(drop, left, smaller, alpha) <= margin:
-            return True
-        signs = max(math.erfc(drop / left / math.sqrt(2)) / 2, 0.5**differ) if drop > allowed else 1.0
-        broken = newly_broken_test(counts, clusters)
-        return min(signs, 1.0 if broken is None else broken) * tests < alpha
-
-    more = _least(lambda number: decided(None, lambda m: m + number))
-    in_both = _least(lambda number: decided(number, lambda m: number))
-    fewest = min(m for _, _, m, _ in cases)
-    is_less = in_both is not None and (more is None or in_both < fewest + more)
-    return more, in_both if is_less else None
-
-
-def _noise(cases: Sequence[tuple[int, int, int, int]]) -> float:
-    """The share of the squared differences that comes from dealing trials to the runs at random.
-
-    A newly broken case is assumed to stay broken.
-    """
-    squares = [(c / n - d / m) ** 2 for n, c, m, d in cases]
-    dealt = [
-        0.0 if is_newly_broken((n, c, m, d)) else min(square, dealt_variance(c / n, n, d / m, m))
-        for square, (n, c, m, d) in zip(squares, cases, strict=True)
-    ]
-    return math.fsum(dealt) / math.fsum(squares) if any(squares) else 0.0
-
-
-def _least(decides: Callable[[int], bool]) -> int | None:
-    """The smallest number that decides, as must all larger ones; None if it is above `MOST`."""
-    high = 1
-    while not decides(high):
-        if high > MOST:
-            return None
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if decides(middle) else (middle, high)
-    return high
+    most = range(1, MOST + 1)
+    fewer = bisect_left(most, True, key=lambda n: wilson(n, n, confidence)[0] >= needed - TOLERANCE)
+    return most[fewer] if fewer < MOST else None
 
 
 def reach_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:

@@ -305,8 +305,6 @@ def comparison() -> dict[str, Any]:
                 "new": MODELS[2],
                 "cases": 58,
                 "verdict": "failed",
-                "more_trials": None,
-                "trials_in_both": None,
                 "metrics": [
                     measured("pass", 0.72, 0.55, 0.0004, True),
                     measured("overall", 0.86, 0.81, 0.21, False),

@@ -70,7 +70,7 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
     options = ("--tooleval-baseline=old.json", GATE)
     told = (
         "perhaps worse than old.json: c0 newly broken; drops up to 0.15 not ruled out; "
-        "about 4 more trials of each case would decide, or about 4 in both runs; "
+        "more trials or cases may decide; "
         "passing trials 1.00 -> 0.97, -3.3 points (-18.9 to 0)"
     )
     result = before.run(*options, "--junitxml=out.xml")
@@ -84,7 +84,7 @@ def test_what_thirty_answers_cannot_tell_is_inconclusive(before: Project) -> Non
         ]
     )
     (skipped,) = ET.parse(before.path / "out.xml").getroot().iterfind(".//*[@name='baseline']/skipped")
-    assert " not ruled out; about 4 more trials" in str(skipped.get("message"))
+    assert " not ruled out; more trials or cases" in str(skipped.get("message"))
     result = before.run(*options, "--tooleval-fail-inconclusive")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"  {told} {FAILS}", "*1 gate failed*"])
@@ -103,7 +103,7 @@ def test_few_answers_of_which_none_got_worse_are_no_alarm(project: Project) -> N
     result.stdout.no_fnmatch_line("::warning*")
     result = project.run(*options, "--tooleval-fail-inconclusive")
     assert result.ret == 1
-    result.stdout.fnmatch_lines([f"  {told}; about * would decide{rates} {FAILS}"])
+    result.stdout.fnmatch_lines([f"  {told}; more trials or cases may decide{rates} {FAILS}"])
 
 
 def test_cases_that_changed_are_told_and_not_compared(before: Project) -> None:

@@ -145,8 +145,6 @@ def comparison(failed: bool = True, **texts: str) -> dict[str, Any]:
                 "new": model,
                 "cases": 30,
                 "verdict": "failed",
-                "more_trials": None,
-                "trials_in_both": None,
                 "metrics": [measured],
                 "newly_broken_p": 0.01,
                 "newly_broken_p_adjusted": 0.02,

@@ -41,8 +41,6 @@ def model(**fields: Any) -> dict[str, Any]:
         "new": "claude-3",
         "cases": 40,
         "verdict": "failed",
-        "more_trials": None,
-        "trials_in_both": None,
         "metrics": [metric()],
         "newly_broken_p": None,
         "newly_broken_p_adjusted": None,

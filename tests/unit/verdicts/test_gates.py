@@ -151,7 +151,7 @@ def test_a_gate_that_allows_missing_answers_says_what_the_rate_would_be_if_they_
 WRONG_IN_ALL = [*[case(0.6, "FFFFF") for _ in range(4)], *[case(passes="PPPPP") for _ in range(9)]]
 HALF = [*[case(0.6) for _ in range(12)], *[case() for _ in range(12)]]
 NOISY = [case(0.4, "PPFFF") if number % 2 else case(0.8, "PPPPF") for number in range(20)]
-OPEN = "; about 32 more cases like these would decide"
+OPEN = "; more cases or trials may decide"
 FATAL, NOT_FATAL = (
     " (fatal, because of --tooleval-fail-inconclusive)",
     " (not fatal; --tooleval-fail-inconclusive makes it so)",
@@ -167,24 +167,20 @@ SURE: list[tuple[list[CaseRow], str, str, str]] = [
     (THREE, "tag=smoke:1", "passed", "1.00 >= 1.00, over 1 case"),  # no interval reaches 1
     (WRONG_IN_ALL, "0.85", "inconclusive",
      "0.69 (0.42 to 0.87 at 95%) needs 0.85, over 13 cases (65 trials), 4 of which FAILED IN EVERY TRIAL"
-     "; about 7 more cases like these would decide"),
+     f"{OPEN}"),
     (WRONG_IN_ALL, "pass^2=0.85", "inconclusive",
      "0.69 (0.42 to 0.87 at 95%) needs 0.85, over 13 cases (65 trials), 4 of which FAILED IN EVERY TRIAL"
-     "; about 7 more cases like these would decide"),
+     f"{OPEN}"),
     ([case(0.5, "PF") for _ in range(9)], "overall=0.5", "inconclusive",
-     "0.50 (0.42 to 0.58 at 95%) needs 0.50, over 9 cases (18 trials); too close to decide"),
+     f"0.50 (0.42 to 0.58 at 95%) needs 0.50, over 9 cases (18 trials){OPEN}"),
     (HALF, "overall=0.75", "inconclusive",
-     "0.80 (0.70 to 0.87 at 95%) needs 0.75, over 24 cases, 12 of which FAILED; at least 8 more trials "
-     "of each case, or about 60 more cases like these would decide"),
+     f"0.80 (0.70 to 0.87 at 95%) needs 0.75, over 24 cases, 12 of which FAILED{OPEN}"),
     (HALF, "0.45", "inconclusive",
-     "0.50 (0.31 to 0.69 at 95%) needs 0.45, over 24 cases, 12 of which FAILED; about 357 more cases "
-     "like these would decide"),
+     f"0.50 (0.31 to 0.69 at 95%) needs 0.45, over 24 cases, 12 of which FAILED{OPEN}"),
     (NOISY, "pass^1=0.55", "inconclusive",
-     "0.60 (0.50 to 0.69 at 95%) needs 0.55, over 20 cases (100 trials); about 52 more trials of each "
-     "case, or about 55 more cases like these would decide"),
+     f"0.60 (0.50 to 0.69 at 95%) needs 0.55, over 20 cases (100 trials){OPEN}"),
     (NOISY, "pass^2=0.3", "inconclusive",
-     "0.35 (0.25 to 0.47 at 95%) needs 0.30, over 20 cases (100 trials); about 78 more cases like "
-     "these would decide"),
+     f"0.35 (0.25 to 0.47 at 95%) needs 0.30, over 20 cases (100 trials){OPEN}"),
     (ATTACKED, "over attack_success=10%", "passed",
      "0.00 (0.00 to 0.09 at 95%) over 37 cases, at most 0.10 allowed"),
     (ATTACKED, "over attack_success=5%", "inconclusive",
