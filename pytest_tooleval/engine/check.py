@@ -94,16 +94,16 @@ class ProbeResult:
             return False
         if self.probe.parameter == RESPONSE_FORMAT and not is_valid(_COUNTRY, json_of(self.reply.text)):
             return False
-        made = len(self.reply.calls)
-        return made > 0 if self.probe.calls is None else made == self.probe.calls
+        count = len(self.reply.calls)
+        return count > 0 if self.probe.calls is None else count == self.probe.calls
 
 
 def probe(spec: ModelSpec, timeout_s: float) -> Iterator[ProbeResult]:
     """Send each probe once. Stop after any error except one request that was refused."""
-    for each in PROBES:
-        if each.parameter in spec.omit:
+    for probe in PROBES:
+        if probe.parameter in spec.omit:
             continue
-        result = ProbeResult(each, _reply(spec, each, timeout_s))
+        result = ProbeResult(probe, _reply(spec, probe, timeout_s))
         yield result
         error = result.reply
         if isinstance(error, ModelError) and (error.fatal or error.kind != "bad_request"):
@@ -114,17 +114,17 @@ def _reply(spec: ModelSpec, probe: Probe, timeout_s: float) -> Reply | ModelErro
     # Its own runner, so that the fallbacks of one probe do not affect the next.
     runner = Runner(timeout_s=timeout_s)
     try:
-        (found,) = runner.submit(TrialRequest(_job(spec, probe))).result()
+        (outcome,) = runner.submit(TrialRequest(_job(spec, probe))).result()
     finally:
         runner.close()
-    if isinstance(found, ModelError):
-        return found
+    if isinstance(outcome, ModelError):
+        return outcome
     # An agent may have made its calls before its last reply.
-    return structs.replace(found.replies[-1], calls=found.calls)
+    return structs.replace(outcome.replies[-1], calls=outcome.calls)
 
 
 def _job(spec: ModelSpec, probe: Probe) -> Job:
     case = {"prompt": _ONE, "expected_tool": "*", **probe.case}
     suite = Suite.model_validate({"name": "check", "tools": [_WEATHER], "test_cases": [case]})
-    own = dataclasses.replace(spec, sampling={**spec.sampling, **probe.sampling})
-    return Job(resolve(suite, suite.test_cases[0]), own)
+    probed = dataclasses.replace(spec, sampling={**spec.sampling, **probe.sampling})
+    return Job(resolve(suite, suite.test_cases[0]), probed)

@@ -137,11 +137,11 @@ def read_verdict(reply: Reply) -> tuple[bool, str]:
         answer = f"said {reply.text!r}" if reply.text.strip() else "said nothing"
         raise _unreadable(f"{len(reply.calls)} calls" if reply.calls else f"no call, but {answer}")
     (call,) = reply.calls
-    given = call.arguments or {}
-    passed, reason = given.get("passed"), given.get("reason")
+    verdict = call.arguments or {}
+    passed, reason = verdict.get("passed"), verdict.get("reason")
     if (
         call.name != "verdict"
-        or given.keys() != {"passed", "reason"}
+        or verdict.keys() != {"passed", "reason"}
         or not isinstance(passed, bool)
         or not isinstance(reason, str)
         or not reason.strip()

@@ -88,15 +88,15 @@ class Player:
         case, replies = self._case, list[Reply]()
         while True:
             request = player_request(case, self._spec, self._sampling, messages, toolbox, self._trial)
-            found = await self._models.ask(self._spec, request)
-            answer = found.last
-            if found.is_run:
-                toolbox.require_altered(found.all)
+            run = await self._models.ask(self._spec, request)
+            answer = run.last
+            if run.is_run:
+                toolbox.require_altered(run.all)
                 if answer.cached:
-                    await toolbox.repeat(found.all)
-                for each in found.all:
-                    messages += [] if each.inner else [_said(each), *each.answers]
-                return [*replies, *found.all]
+                    await toolbox.repeat(run.all)
+                for reply in run.all:
+                    messages += [] if reply.inner else [_said(reply), *reply.answers]
+                return [*replies, *run.all]
             may_go_on = answer.is_paused and len(replies) < _MOST_PAUSES
             if may_go_on and not await toolbox.forbids(answer.calls):
                 replies.append(answer)
@@ -129,21 +129,21 @@ class Player:
         """
         ids = _ids(reply, len(messages))
         carried = carried_back(reply, ids, toolbox.known)
-        found = await toolbox.answers(reply.calls, [*messages, carried])
-        if found is None:
+        results = await toolbox.answers(reply.calls, [*messages, carried])
+        if results is None:
             ended = tuple("ok" if call.hosted else _REFUSED for call in reply.calls)
             return structs.replace(reply, status=ended)
         answers: tuple[Message, ...] = tuple(
-            {"role": "tool", "tool_call_id": id, "content": each.content}
-            for id, call, each in zip(ids, reply.calls, found, strict=True)
+            {"role": "tool", "tool_call_id": id, "content": result.content}
+            for id, call, result in zip(ids, reply.calls, results, strict=True)
             if not call.hosted
         )
         messages += [carried, *answers]
         return structs.replace(
             reply,
             answers=answers,
-            status=tuple(each.status for each in found),
-            by_suite=tuple(each.ran for each in found),
+            status=tuple(each.status for each in results),
+            by_suite=tuple(each.ran for each in results),
         )
 
 
@@ -152,13 +152,13 @@ def _said(reply: Reply) -> Message:
     return {**reply.message, "content": reply.message.get("content") or ""}
 
 
-def _ids(reply: Reply, place: int) -> list[str]:
+def _ids(reply: Reply, position: int) -> list[str]:
     """The id under which to answer each call: its own, unless that is missing or taken."""
     ids: list[str] = []
-    own = {call.id for call in reply.calls}
+    taken = {call.id for call in reply.calls}
     for number, call in enumerate(reply.calls):
-        made = (f"call_{place}_{other}" for other in count(number))
-        free = (id for id in made if id not in own and id not in ids)
+        new = (f"call_{position}_{other}" for other in count(number))
+        free = (id for id in new if id not in taken and id not in ids)
         ids.append(call.id if call.id and call.id not in ids else next(free))
     return ids
 
@@ -179,9 +179,9 @@ def carried_back(reply: Reply, ids: Sequence[str], offered: KnownTools) -> dict[
         # Without the calls, which must not be sent twice.
         kept["content"] = prose_of(reply.text, offered) or None
     raw = data.get("tool_calls")
-    own = raw if isinstance(raw, list) and len(raw) == len(ids) else [None] * len(ids)
-    made = [_wire(*each) for each in zip(ids, reply.calls, own, strict=True) if not each[1].hosted]
-    return {**kept, "tool_calls": made}
+    raws = raw if isinstance(raw, list) and len(raw) == len(ids) else [None] * len(ids)
+    calls = [_wire(*each) for each in zip(ids, reply.calls, raws, strict=True) if not each[1].hosted]
+    return {**kept, "tool_calls": calls}
 
 
 def _is_sound(data: Mapping[str, Any], calls: Sequence[ToolCall], ids: Sequence[str]) -> bool:
@@ -202,11 +202,11 @@ def _is_of(own_name: str, name: str) -> bool:
     return bool(own_name) and f".{name}".replace(".", "_").endswith(f"_{own_name}".replace(".", "_"))
 
 
-def _wire(id: str, call: ToolCall, own: object) -> dict[str, Any]:
-    """A rewritten call. `own` is the model's version, if there is one."""
-    own_name = ToolCall.coerce(own).name if isinstance(own, Mapping) else ""
+def _wire(id: str, call: ToolCall, raw: object) -> dict[str, Any]:
+    """A rewritten call. `raw` is the model's version, if there is one."""
+    own_name = ToolCall.coerce(raw).name if isinstance(raw, Mapping) else ""
     name = own_name if _is_of(own_name, call.name) else call.name
     arguments = {"invalid_arguments": call.raw_arguments} if call.arguments is None else call.arguments
     function = {"name": name or "unknown", "arguments": json.dumps(arguments)}
-    space = {"namespace": own["namespace"]} if isinstance(own, Mapping) and "namespace" in own else {}
+    space = {"namespace": raw["namespace"]} if isinstance(raw, Mapping) and "namespace" in raw else {}
     return {"id": id, "type": "function", "function": function, **space}

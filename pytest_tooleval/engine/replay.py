@@ -31,10 +31,10 @@ class RecordedModels:
         read: OnReply | None = None,
     ) -> Replies:
         asked = question(spec, request)
-        found = self._find(key_of(asked))
-        if found is None:
+        answer = self._find(key_of(asked))
+        if answer is None:
             raise NotRecorded(asked)
-        return read_run(found, request, cached=True)
+        return read_run(answer, request, cached=True)
 
 
 def recorded(trials: Sequence[TrialRequest]) -> list[Transcript | ModelError] | None:
@@ -43,8 +43,8 @@ def recorded(trials: Sequence[TrialRequest]) -> list[Transcript | ModelError] | 
     Returns them without the event loop, which thousands of replayed trials would keep busy for
     nothing.
     """
-    found = [each for each in map(_recorded, trials) if each is not None]
-    return [*found] if len(found) == len(trials) else None
+    outcomes = [each for each in map(_recorded, trials) if each is not None]
+    return [*outcomes] if len(outcomes) == len(trials) else None
 
 
 def _recorded(trial: TrialRequest) -> Transcript | None:

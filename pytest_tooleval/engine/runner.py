@@ -136,8 +136,8 @@ class Runner:
         return self.start(_answers(partial(judged, answer) for answer in answers))
 
     def _gateway(self, spec: ModelSpec) -> ModelGateway:
-        own = (id(spec.function), spec.digest) if isinstance(spec, CallableModel) else ()
-        key = (spec.label, *own)
+        identity = (id(spec.function), spec.digest) if isinstance(spec, CallableModel) else ()
+        key = (spec.label, *identity)
         if key not in self._gateways:
             self._gateways[key] = ModelGateway(spec, self._shared)
         return self._gateways[key]
@@ -192,8 +192,8 @@ class Runner:
 
 
 def _others() -> set[asyncio.Task[Any]]:
-    own = asyncio.current_task()
-    return {task for task in asyncio.all_tasks() if task is not own}
+    current = asyncio.current_task()
+    return {task for task in asyncio.all_tasks() if task is not current}
 
 
 def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:

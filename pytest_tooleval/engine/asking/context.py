@@ -59,7 +59,7 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str,
         hashes = {name: hashlib.sha256(str(value).encode()) for name, value in headers.items()}
         # Different headers make a different question.
         sampling["extra_headers"] = {
-            name: f"sha256:{found.hexdigest()[:16]}" for name, found in hashes.items()
+            name: f"sha256:{digest.hexdigest()[:16]}" for name, digest in hashes.items()
         }
     sent = {name: value for name, value in sampling.items() if name not in spec.omit}
     # Never left out: without it, the model would be asked something else.

@@ -122,5 +122,5 @@ def _ignored(spec: HttpModel, sent: Mapping[str, object]) -> frozenset[str]:
         isinstance(thinking, Mapping) and thinking.get("type") == "enabled"
     )
     provider = spec.provider
-    found = (what for word, what in provider.ignores_thinking if thinks and word in spec.model)
-    return frozenset((*provider.ignores, *found))
+    dropped = (what for word, what in provider.ignores_thinking if thinks and word in spec.model)
+    return frozenset((*provider.ignores, *dropped))

@@ -99,9 +99,9 @@ class ModelGateway:
         # Two cases may send the same question at the same time; only the first one pays.
         async with self._question_locks.setdefault(key, asyncio.Lock()):
             # A rerun sends a new request, if requests are allowed at all.
-            found = None if context.fresh and cassette.may_ask else cassette.find(key)
-            if found is not None:
-                return read_run(found, request, cached=True)
+            recorded = None if context.fresh and cassette.may_ask else cassette.find(key)
+            if recorded is not None:
+                return read_run(recorded, request, cached=True)
             if not cassette.may_ask:
                 raise cassette.not_recorded(asked, "ask", self._spec.label)
             try:
@@ -164,8 +164,8 @@ class ModelGateway:
             self._model_slots.failed(error)
             raise
         self._model_slots.answered()
-        for each in answer.replies:
-            self._pace.spent((each.prompt_tokens or 0) + (each.completion_tokens or 0))
+        for reply in answer.replies:
+            self._pace.spent((reply.prompt_tokens or 0) + (reply.completion_tokens or 0))
         return answer
 
     async def _paced_and_paid(self, request: ChatRequest, context: Context) -> ChatAnswer:

@@ -137,21 +137,21 @@ class Cassette:
             return self._replayed(key)
 
     def _replayed(self, key: str) -> ChatAnswer | None:
-        found = self._unwritten_answers.get(key) or self._in_use.get(key) or self._read_again(key)
-        if found is not None and key in self._modules:
+        answer = self._unwritten_answers.get(key) or self._in_use.get(key) or self._read_again(key)
+        if answer is not None and key in self._modules:
             self._replayed_with.add(self._modules[key])
-        return found
+        return answer
 
     def _read_again(self, key: str) -> ChatAnswer | None:
-        place = self._places.get(key)
-        if place is None:
+        span = self._places.get(key)
+        if span is None:
             return None
-        found = None
+        answer = None
         with self._opened() as file, suppress(ModelError, *_DAMAGE):  # if the file was replaced
-            found = self._read_line(line_at(file, place)).get(key)
-        if found is not None:
-            self._in_use[key] = found
-        return found
+            answer = self._read_line(line_at(file, span)).get(key)
+        if answer is not None:
+            self._in_use[key] = answer
+        return answer
 
     @property
     def is_empty(self) -> bool:
@@ -171,13 +171,13 @@ class Cassette:
         Comparing with all recorded questions is slow, so only the first few are explained unless
         `always`.
         """
-        found = self._questions.only_tools(asked)
-        if found is None:
+        nearest = self._questions.only_tools(asked)
+        if nearest is None:
             self._explained += 1
             if self._explained > _EXPLAINED and not always:
                 return "see `tooleval cassette explain`"
-            found = self._questions.nearest(asked)
-        return "nothing is recorded on it" if found is None else found.text
+            nearest = self._questions.nearest(asked)
+        return "nothing is recorded on it" if nearest is None else nearest.text
 
     def not_recorded(self, asked: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
         """The error for a missing answer, if there may be no request (to `verb` `whom`)."""
@@ -258,14 +258,14 @@ class Cassette:
     @property
     def problems(self) -> list[str]:
         """A line for each reason why the cassette is incomplete."""
-        found = []
+        lines = []
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
-            found.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
+            lines.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
         if self._unrecorded:
             answers = plural(self._unrecorded, "answer")
-            found.append(f"{self._unwritable}; {answers} scored and not recorded")
-        return found
+            lines.append(f"{self._unwritable}; {answers} scored and not recorded")
+        return lines
 
     def outdated(self, project: Path) -> str:
         """The line on the agents' modules, in this folder, that changed since what was replayed."""
@@ -315,7 +315,7 @@ class Cassette:
             raise ModelError(text, kind="replay") from None
 
     def _take(self, line: bytes) -> None:
-        place, number = LineSpan(self._read_bytes, len(line)), self._read_lines + 1
+        span, number = LineSpan(self._read_bytes, len(line)), self._read_lines + 1
         is_finished = line.endswith(b"\n")
         if is_finished:
             self._read_bytes += len(line)
@@ -326,7 +326,7 @@ class Cassette:
             for key in self._read_line(line):
                 # The later of two answers to one question counts, because `all` appends.
                 if is_finished or key not in self._places:
-                    self._places[key] = place
+                    self._places[key] = span
         except _DAMAGE:
             self.damaged.append(number)
 
@@ -362,9 +362,9 @@ class Cassette:
 def _stored(answer: ChatAnswer) -> dict[str, Any]:
     """The answer as stored in a line, without unknown values."""
     stored = {
-        name: each
-        for name, each in structs.asdict(answer).items()
-        if each is not False and each not in (None, {}, ())
+        name: value
+        for name, value in structs.asdict(answer).items()
+        if value is not False and value not in (None, {}, ())
     }
     if answer.earlier is not None:
         stored["earlier"] = [_stored(each) for each in answer.earlier]

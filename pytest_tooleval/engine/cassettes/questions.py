@@ -81,10 +81,10 @@ def _with_numbers(value: Any, number: Callable[[Any], str]) -> Any:
     if not isinstance(value, Mapping):
         return value
 
-    def replaced(name: str, each: Any) -> Any:
+    def replaced(name: str, part: Any) -> Any:
         if name in _WRITTEN:
-            return each
-        return number(each) if name in _DRAWN and isinstance(each, str) else _with_numbers(each, number)
+            return part
+        return number(part) if name in _DRAWN and isinstance(part, str) else _with_numbers(part, number)
 
     return {name: replaced(name, each) for name, each in value.items() if name != "fingerprint"}
 
@@ -124,8 +124,8 @@ def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
     shown = {field: value for field, value in asked.items() if field != "tools"}
     if "messages" in asked:
         shown["messages"] = [
-            with_each_image(each, _hashed) if each.get("role") == "tool" else each
-            for each in asked["messages"]
+            with_each_image(message, _hashed) if message.get("role") == "tool" else message
+            for message in asked["messages"]
         ]
     if "tools" not in asked:  # a question to a server that runs tools
         return shown

@@ -37,13 +37,13 @@ class Nearest:
     @property
     def text(self) -> str:
         """How the question differs. The same for all cases that one change concerns."""
-        found = "; ".join(self.differences or ("nothing that can be shown",))
+        changes = "; ".join(self.differences or ("nothing that can be shown",))
         if self.only_tools:
-            return f"changed since the recording: {found}"
+            return f"changed since the recording: {changes}"
         # Messages are a case's own; anything else may differ in many cases.
         is_own = any(each.startswith("messages: ") for each in self.differences)
         line = f", on line {self.line}," if is_own else ""
-        return f"the closest recorded question{line} differs in {found}"
+        return f"the closest recorded question{line} differs in {changes}"
 
 
 class _Question(NamedTuple):
@@ -62,34 +62,34 @@ class RecordedQuestions:
         self._definitions: dict[str, Mapping[str, Any]] = {}
 
     @cached_property
-    def _known(self) -> Sequence[_Question]:
+    def _recorded(self) -> Sequence[_Question]:
         return list(self._read())
 
     @cached_property
     def _by_others(self) -> Mapping[tuple[str, ...], _Question]:
-        return {_without_tools(each.texts): each for each in self._known}
+        return {_without_tools(each.texts): each for each in self._recorded}
 
     def only_tools(self, asked: Mapping[str, Any]) -> Nearest | None:
         """The question that differs in its tools alone; fast, however many are recorded."""
         missing = summary(asked)
-        found = self._by_others.get(_without_tools(_texts(missing))) if "tools" in asked else None
-        if found is None:
+        question = self._by_others.get(_without_tools(_texts(missing))) if "tools" in asked else None
+        if question is None:
             return None
-        differences = self._differences(asked, missing, found.asked)
-        return Nearest(found.line, tuple(differences), only_tools=True)
+        differences = self._differences(asked, missing, question.asked)
+        return Nearest(question.line, tuple(differences), only_tools=True)
 
     def nearest(self, asked: Mapping[str, Any]) -> Nearest | None:
         """The question with the fewest differing fields; None if none of this kind is recorded."""
         missing = summary(asked)
-        own = _texts(missing)
+        texts = _texts(missing)
         same: dict[int, list[_Question]] = {}
-        for each in self._known:
-            if len(each.texts) == len(own):
-                same.setdefault(sum(map(eq, each.texts, own)), []).append(each)
+        for question in self._recorded:
+            if len(question.texts) == len(texts):
+                same.setdefault(sum(map(eq, question.texts, texts)), []).append(question)
         if not same:
             return None
-        found = _most_alike(same[max(same)], missing)
-        return Nearest(found.line, tuple(self._differences(asked, missing, found.asked)))
+        closest = _most_alike(same[max(same)], missing)
+        return Nearest(closest.line, tuple(self._differences(asked, missing, closest.asked)))
 
     def _differences(
         self, asked: Mapping[str, Any], missing: Mapping[str, Any], recorded: Mapping[str, Any]
@@ -143,15 +143,15 @@ class RecordedQuestions:
 _UNREADABLE = (ValueError, TypeError, KeyError, RecursionError, AttributeError)
 
 
-def _most_alike(found: Sequence[_Question], missing: Mapping[str, Any]) -> _Question:
+def _most_alike(questions: Sequence[_Question], missing: Mapping[str, Any]) -> _Question:
     """The question with the most similar messages."""
-    best, most = found[0], -1.0
+    best, most = questions[0], -1.0
     # It prepares only its second text.
     matcher = difflib.SequenceMatcher(None, "", canonical(missing["messages"]))
-    for each in found if len(found) > 1 else ():
-        matcher.set_seq1(canonical(each.asked.get("messages")))
+    for question in questions if len(questions) > 1 else ():
+        matcher.set_seq1(canonical(question.asked.get("messages")))
         if matcher.real_quick_ratio() > most and (alike := matcher.quick_ratio()) > most:
-            best, most = each, alike
+            best, most = question, alike
     return best
 
 

@@ -37,7 +37,7 @@ _AT_ONCE_S = 0.05
 
 
 class _PendingCall(NamedTuple):
-    """A call that an agent wants to make. `own` means that it runs the tool itself.
+    """A call that an agent wants to make. `is_own` means that it runs the tool itself.
 
     `begins` is the number of calls whose answers the caller could know. `loop` is the caller's
     event loop, or None in a thread without one.
@@ -45,14 +45,14 @@ class _PendingCall(NamedTuple):
 
     name: str
     arguments: str
-    own: bool
+    is_own: bool
     begins: int
     agent: str | None
     loop: asyncio.AbstractEventLoop | None
     future: _Waiting
 
 
-class _Made(NamedTuple):
+class _Call(NamedTuple):
     """A call that the toolbox allowed or refused, with the toolbox's answer, if any.
 
     `place` is its place among all calls, in the order in which they ran.
@@ -91,7 +91,7 @@ class AgentCalls:
         self._woken = asyncio.Event()
         self._over = False
         self._size = 0
-        self._known = 0
+        self._begin = 0
         self._unawaited: dict[_Later, str] = {}
         self._since = time.perf_counter()
 
@@ -141,9 +141,9 @@ class AgentCalls:
         others: Mapping[str, object],
     ) -> Any:
         if others or name is None:
-            given = ", ".join([repr(name)] * (name is not None) + [f"{each}=..." for each in others])
+            shown = ", ".join([repr(name)] * (name is not None) + [f"{each}=..." for each in others])
             raise self._misused(
-                f"{door}({given}): expected a tool's name and its arguments as one object, such as "
+                f"{door}({shown}): expected a tool's name and its arguments as one object, such as "
                 f'{door}("get_weather", {{"city": "Paris"}})'
             )
         text = self._text(door, name, {} if arguments is None else arguments)
@@ -153,7 +153,7 @@ class AgentCalls:
         except RuntimeError:
             loop = None
         try:
-            call = _PendingCall(str(name), text, door == "before_tool", self._known, agent, loop, future)
+            call = _PendingCall(str(name), text, door == "before_tool", self._begin, agent, loop, future)
             self._loop.call_soon_threadsafe(self._add, call)
         except RuntimeError:  # the run ended with the process
             raise RunIsOver from None
@@ -211,7 +211,7 @@ class AgentCalls:
             self.error = ModelError(message, kind="callable")
 
     async def _answer(self, asked: _PendingCall) -> None:
-        name, text, own, begins, agent, loop, future = asked
+        name, text, is_own, begins, agent, loop, future = asked
         self._size += len(text) + len(name)
         latency_s = time.perf_counter() - self._since
         id = f"call_{len(self.replies)}"
@@ -230,32 +230,32 @@ class AgentCalls:
                 f"the calls are larger than {MOST_BYTES // 2**20} MiB in total", kind="bad_response"
             )
         try:
-            if own:
-                found = await self._toolbox.check_own(call)
+            if is_own:
+                result = await self._toolbox.check_own(call)
             else:
-                (found,) = await self._toolbox.answers([call]) or (None,)
+                (result,) = await self._toolbox.answers([call]) or (None,)
         except BaseException:
             future.set_exception(RunIsOver())
             await self._stop_at_forbidden()
             if self.stopped:
                 return
             raise
-        if found is None:
+        if result is None:
             self.stopped = True
             future.set_exception(RunIsOver())
             refused = ChatAnswer(message, latency_s=latency_s, status=("refused",), agent=agent)
             self.replies.append(refused)
             return
         unanswered = len(self.replies) - begins
-        made = ChatAnswer(message, latency_s=latency_s, unanswered=unanswered, agent=agent)
-        runs_itself = own and found.ran
-        text = without_images(found.content)  # agents get texts
+        reply = ChatAnswer(message, latency_s=latency_s, unanswered=unanswered, agent=agent)
+        runs_itself = is_own and result.ran
+        text = without_images(result.content)  # agents get texts
         if not runs_itself:  # otherwise only the agent knows the outcome
             answer = {"role": "tool", "tool_call_id": id, "content": text}
-            made = structs.replace(
-                made, answers=(answer,), status=(found.status,), by_suite=(found.ran,)
+            reply = structs.replace(
+                reply, answers=(answer,), status=(result.status,), by_suite=(result.ran,)
             )
-        self.replies.append(made)
+        self.replies.append(reply)
         self._since = time.perf_counter()
         if loop is None:
             self._know(len(self.replies))
@@ -266,7 +266,7 @@ class AgentCalls:
         future.set_result(None if runs_itself else text)
 
     def _know(self, answered: int) -> None:
-        self._known = max(self._known, answered)
+        self._begin = max(self._begin, answered)
 
     def _read(self, asked: _PendingCall, id: str) -> ToolCall:
         """The call as tools get it, without keys."""
@@ -297,21 +297,21 @@ class AgentCalls:
         Calls that it made but did not return become replies before the returned ones. Unless it
         `may_run` tools itself, it cannot claim calls that nobody made: raises ModelError.
         """
-        made = [_made(place, reply) for place, reply in enumerate(self.replies)]
-        matched = _matched(answer.replies, made)
+        calls = [_call_of(place, reply) for place, reply in enumerate(self.replies)]
+        matched = _matched(answer.replies, calls)
         if not may_run and self._toolbox.case.has_tool_rounds:
             # The last calls of a chain are scored, but not run.
             is_chain = self._toolbox.case.kind == "chain"
             await self._require_made(_claims(answer, matched, may_end=is_chain))
         *earlier, last = (
             structs.replace(
-                _with_answers(each, {k: m for (at, k), m in matched.items() if at == number}),
+                _with_answers(reply, {k: m for (at, k), m in matched.items() if at == number}),
                 unanswered=_unanswered(number, matched),
             )
-            for number, each in enumerate(answer.replies)
+            for number, reply in enumerate(answer.replies)
         )
-        if made:
-            earlier = [*(_alone(each, made, last.zeros) for each in made), *earlier]
+        if calls:
+            earlier = [*(_alone(each, calls, last.zeros) for each in calls), *earlier]
             last = structs.replace(last, latency_s=time.perf_counter() - self._since)
         return structs.replace(last, earlier=tuple(earlier))
 
@@ -334,11 +334,11 @@ class AgentCalls:
         return structs.replace(last, earlier=tuple(earlier))
 
 
-def _made(place: int, reply: ChatAnswer) -> _Made:
+def _call_of(place: int, reply: ChatAnswer) -> _Call:
     """The single call of a reply that `AgentCalls` recorded."""
     function = reply.message["tool_calls"][0]["function"]
     status = next(iter(reply.status), None)
-    return _Made(place, _key(function), function, next(iter(reply.answers), None), status, reply)
+    return _Call(place, _key(function), function, next(iter(reply.answers), None), status, reply)
 
 
 def _key(function: Mapping[str, Any]) -> tuple[object, object]:
@@ -347,33 +347,33 @@ def _key(function: Mapping[str, Any]) -> tuple[object, object]:
     return call.name, call.raw_arguments if call.arguments is None else call.arguments
 
 
-def _matched(replies: Sequence[ChatAnswer], made: list[_Made]) -> dict[tuple[int, int], _Made]:
-    """Find the calls of returned replies, by place, in `made`, and remove them from it.
+def _matched(replies: Sequence[ChatAnswer], calls: list[_Call]) -> dict[tuple[int, int], _Call]:
+    """Find the calls of returned replies, by place, in `calls`, and remove them from it.
 
     Calls match by name and arguments, or else by name, because a library may add default arguments.
     A returned call that did not run matches one that ran only if no other call does.
     """
     places = [
-        (number, index, call["function"], each.status[index] if each.status else None)
-        for number, each in enumerate(replies)
-        for index, call in enumerate(each.message.get("tool_calls") or ())
+        (number, index, call["function"], reply.status[index] if reply.status else None)
+        for number, reply in enumerate(replies)
+        for index, call in enumerate(reply.message.get("tool_calls") or ())
     ]
-    found: dict[tuple[int, int], _Made] = {}
+    matched: dict[tuple[int, int], _Call] = {}
     for parts, also_held_back in ((2, False), (1, False), (2, True)):
         for number, index, function, status in places:
             # Tools that the library runs itself have no status here.
             any_fits = also_held_back or status not in NOT_RUN
-            fitting = (each for each in made if any_fits or each.status in (None, *NOT_RUN))
+            fitting = (each for each in calls if any_fits or each.status in (None, *NOT_RUN))
             key = _key(function)[:parts]
-            known = next((each for each in fitting if each.key[:parts] == key), None)
-            if known is not None and (number, index) not in found:
-                found[number, index] = known
-                made.remove(known)
-    return found
+            call = next((each for each in fitting if each.key[:parts] == key), None)
+            if call is not None and (number, index) not in matched:
+                matched[number, index] = call
+                calls.remove(call)
+    return matched
 
 
 def _claims(
-    answer: ChatAnswer, matched: Mapping[tuple[int, int], _Made], *, may_end: bool
+    answer: ChatAnswer, matched: Mapping[tuple[int, int], _Call], *, may_end: bool
 ) -> list[Mapping[str, Any]]:
     """The functions of returned calls that the toolbox did not see, unless they failed.
 
@@ -384,52 +384,52 @@ def _claims(
         return []
     return [
         call["function"]
-        for number, each in enumerate(replies)
-        if not (may_end and each is last and not each.answers)
-        for index, call in enumerate(each.message.get("tool_calls") or ())
+        for number, reply in enumerate(replies)
+        if not (may_end and reply is last and not reply.answers)
+        for index, call in enumerate(reply.message.get("tool_calls") or ())
         if (number, index) not in matched
-        if (each.status[index] if each.status else None) in (None, "ok")
+        if (reply.status[index] if reply.status else None) in (None, "ok")
     ]
 
 
-def _alone(made: _Made, others: Sequence[_Made], zeros: Mapping[str, Any]) -> ChatAnswer:
+def _alone(call: _Call, others: Sequence[_Call], zeros: Mapping[str, Any]) -> ChatAnswer:
     """The reply of a call that the agent left out, among all of these."""
-    unanswered = sum(made.begins <= each.place < made.place for each in others)
-    return structs.replace(made.reply, **zeros, unanswered=unanswered)
+    unanswered = sum(call.begins <= each.place < call.place for each in others)
+    return structs.replace(call.reply, **zeros, unanswered=unanswered)
 
 
-def _unanswered(number: int, matched: Mapping[tuple[int, int], _Made]) -> int:
+def _unanswered(number: int, matched: Mapping[tuple[int, int], _Call]) -> int:
     """How many returned replies before this one were not answered when its first call began."""
-    begins = [each.begins for (at, _), each in matched.items() if at == number]
+    begins = [call.begins for (at, _), call in matched.items() if at == number]
     running = [
-        at for (at, _), each in matched.items() if begins and at < number and each.place >= min(begins)
+        at for (at, _), call in matched.items() if begins and at < number and call.place >= min(begins)
     ]
     return number - min(running, default=number)
 
 
-def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
+def _with_answers(reply: ChatAnswer, by_index: Mapping[int, _Call]) -> ChatAnswer:
     """A returned reply with the toolbox's answers, in the order in which parallel calls ran.
 
-    `known` are the toolbox's calls by index.
+    `by_index` are the toolbox's calls by index.
     """
     answers = {str(message.get("tool_call_id")): message for message in reply.answers}
     calls = list(reply.message.get("tool_calls") or ())
     status = list(reply.status or (None,) * len(calls))
     by_suite = [False] * len(calls)
-    for index, each in known.items():
-        if each.answer is not None:
+    for index, call in by_index.items():
+        if call.answer is not None:
             id = calls[index].get("id")
             # Only the agent knows whether somebody approved the call.
             is_approved = answers.get(str(id), {}).get(APPROVED) is True
             approval = {APPROVED: True} if is_approved else {}
-            answers[str(id)] = {**each.answer, **approval, "tool_call_id": id}
-            calls[index] = {**calls[index], "function": each.function}
-            status[index] = each.status
-            by_suite[index] = any(each.reply.by_suite)
+            answers[str(id)] = {**call.answer, **approval, "tool_call_id": id}
+            calls[index] = {**calls[index], "function": call.function}
+            status[index] = call.status
+            by_suite[index] = any(call.reply.by_suite)
     message = {**reply.message, "tool_calls": calls} if calls else reply.message
-    agent = reply.agent or next((each.reply.agent for each in known.values()), None)
-    ran = {str(calls[index].get("id")): each.place for index, each in known.items()}
-    found = in_order(
+    agent = reply.agent or next((each.reply.agent for each in by_index.values()), None)
+    ran = {str(calls[index].get("id")): each.place for index, each in by_index.items()}
+    reply = in_order(
         structs.replace(
             reply,
             message=message,
@@ -439,10 +439,10 @@ def _with_answers(reply: ChatAnswer, known: Mapping[int, _Made]) -> ChatAnswer:
             agent=agent,
         )
     )
-    if len(ran) < len(found.answers):
-        return found
-    ordered = sorted(found.answers, key=lambda answer: ran.get(str(answer.get("tool_call_id")), 0))
-    return structs.replace(found, answers=tuple(ordered))
+    if len(ran) < len(reply.answers):
+        return reply
+    ordered = sorted(reply.answers, key=lambda answer: ran.get(str(answer.get("tool_call_id")), 0))
+    return structs.replace(reply, answers=tuple(ordered))
 
 
 def _stop(call: _PendingCall) -> None:

@@ -39,14 +39,14 @@ class LoopClock:
 
         loop.set_task_factory(task)
 
-    def run(self, step: Callable[..., Any], *given: object) -> Any:
+    def run(self, step: Callable[..., Any], *arguments: object) -> Any:
         """Run one step of a task and measure it."""
         share, begin = _share.get(), time.perf_counter()
         self.step = share, begin
         if share is not None:
             share.begin(begin)
         try:
-            return step(*given)
+            return step(*arguments)
         finally:
             seconds = time.perf_counter() - begin
             self.step = None
@@ -82,8 +82,8 @@ class Agent:
 
     async def cancel(self) -> None:
         """Cancel its tasks. Runs on their loop."""
-        own = asyncio.current_task()
-        tasks = [task for task in asyncio.all_tasks() if _agent_of(task) is self and task is not own]
+        current = asyncio.current_task()
+        tasks = [task for task in asyncio.all_tasks() if _agent_of(task) is self and task is not current]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -71,9 +71,9 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
     rest = dict(chat)
     names = _names(rest.get("tools", ()))
     system, messages = _conversation(rest.pop("messages"), names)
-    given = rest.pop("tools", ())
-    program = next((tool["type"] for tool in given if _PROGRAM in tool["type"]), "")
-    tools = [_tool(tool, names, program) for tool in given]
+    offered = rest.pop("tools", ())
+    program = next((tool["type"] for tool in offered if _PROGRAM in tool["type"]), "")
+    tools = [_tool(tool, names, program) for tool in offered]
     asked, parallel = rest.pop("tool_choice", None), rest.pop("parallel_tool_calls", None)
     choice = _choice(asked, parallel, names)
     body: dict[str, Any] = {"messages": messages}
@@ -113,11 +113,11 @@ def _form(form: Mapping[str, Any]) -> dict[str, Any]:
 
 def _names(tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The names of tools in this API, which allows only letters, digits, _ and -."""
-    own = dict.fromkeys(tool["function"]["name"] for tool in tools if "function" in tool)
+    originals = dict.fromkeys(tool["function"]["name"] for tool in tools if "function" in tool)
     names: dict[str, str] = {}
-    for name in own:
+    for name in originals:
         sent, number = _safe(name)[:128], 1
-        while sent != name and (sent in own or sent in names.values()):
+        while sent != name and (sent in originals or sent in names.values()):
             number += 1
             sent = f"{_safe(name)[:120]}_{number}"
         names[name] = sent
@@ -136,11 +136,11 @@ def _tool(tool: Mapping[str, Any], names: Mapping[str, str], program: str) -> di
     schema = function.get("parameters") or {}
     # The API refuses combined schemas at the top level.
     kept = {key: value for key, value in schema.items() if key not in COMBINED}
-    made = {field: function[field] for field in _FIELDS if field in function}
+    fields = {field: function[field] for field in _FIELDS if field in function}
     if "allowed_callers" in function:
         callers = function["allowed_callers"]
-        made["allowed_callers"] = [program if each == "programmatic" else each for each in callers]
-    return {"name": names[function["name"]], **made, "input_schema": {**kept, "type": "object"}}
+        fields["allowed_callers"] = [program if each == "programmatic" else each for each in callers]
+    return {"name": names[function["name"]], **fields, "input_schema": {**kept, "type": "object"}}
 
 
 def _choice(
@@ -246,9 +246,9 @@ def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict
     content = document.get("content")
     if not isinstance(content, list):
         return dict(document)
-    known = map(_kept, objects_in(content))
+    kept = map(_kept, objects_in(content))
     # The API refuses empty texts in later requests.
-    blocks = [block for block in known if block.get("type") != "text" or str(block.get("text")).strip()]
+    blocks = [block for block in kept if block.get("type") != "text" or str(block.get("text")).strip()]
     message = _message(blocks, {sent: name for name, sent in names.items()})
     if [*_rebuilt(message, names)] != blocks:
         message[BLOCKS] = blocks

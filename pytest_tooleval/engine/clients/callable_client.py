@@ -74,7 +74,7 @@ class CallableClient:
                 "the case; give it one (a library's agent has its own output type), or remove "
                 f"{RESPONSE_FORMAT} from the case or suite"
             )
-        own, doors = _doors(function, request.toolbox)
+        calls, doors = _doors(function, request.toolbox)
         self._require_values(function, {*keywords, *doors})
         messages = copy.deepcopy([dict(message) for message in request.messages])
         tools = copy.deepcopy([dict(tool) for tool in request.tools])
@@ -82,21 +82,21 @@ class CallableClient:
         with TimeShare(self._clock, self._agent, timeout_s) as share:
             called = partial(function, messages, tools, **keywords, **doors)
             if _is_async(function):
-                call = share.submit(_outcome(called))
+                run = share.submit(_outcome(called))
             else:
-                call = asyncio.ensure_future(_threaded(called, share))
+                run = asyncio.ensure_future(_threaded(called, share))
             try:
-                await _served(call, own, lambda: share.left)
-                finished, blocked_by = call.done(), share.blocked_by
+                await _serve(run, calls, lambda: share.left)
+                finished, blocked_by = run.done(), share.blocked_by
             finally:
-                if own is not None:
-                    own.end()
-                call.cancel()
+                if calls is not None:
+                    calls.end()
+                run.cancel()
             latency_s = share.seconds
-        if own is not None and own.stopped:
-            return own.unfinished()
-        if own is not None and own.error is not None:
-            raise own.error
+        if calls is not None and calls.stopped:
+            return calls.unfinished()
+        if calls is not None and calls.error is not None:
+            raise calls.error
         if not finished:
             why = (
                 f"; {'it' if blocked_by is self._agent else blocked_by.name} {BLOCKS}"
@@ -107,22 +107,22 @@ class CallableClient:
                 f"{self._spec.callable} did not answer within {timeout_s:g} s (--tooleval-timeout){why}",
                 kind="timeout",
             )
-        result, error = (None, asyncio.CancelledError()) if call.cancelled() else call.result()
+        result, error = (None, asyncio.CancelledError()) if run.cancelled() else run.result()
         if isinstance(error, ModelError):
             # Earlier calls may have changed the tools' answers.
-            error.retryable = error.retryable and not (own and own.replies)
-        answer = self._read(result, error, request, latency_s, own.last if own else "")
-        if own is not None:
-            answer = await own.run_of(answer, may_run="before_tool" in doors)
+            error.retryable = error.retryable and not (calls and calls.replies)
+        answer = self._read(result, error, request, latency_s, calls.last if calls else "")
+        if calls is not None:
+            answer = await calls.run_of(answer, may_run="before_tool" in doors)
         if "reasoning_effort" in offered and "reasoning_effort" not in keywords:
             return structs.replace(answer, fallbacks={"reasoning_effort": None})
         return answer
 
-    def _require_values(self, function: Callable[..., Any], known: Collection[str]) -> None:
+    def _require_values(self, function: Callable[..., Any], names: Collection[str]) -> None:
         """Raise ModelError for a parameter that gets no value."""
         fixed = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        for name, each in [*_parameters(function).items()][2:]:
-            if each.default is each.empty and each.kind not in fixed and name not in known:
+        for name, param in [*_parameters(function).items()][2:]:
+            if param.default is param.empty and param.kind not in fixed and name not in names:
                 raise callable_error(
                     f"{self._spec.callable} takes {inspect.signature(function)}, and nothing is called "
                     f"{name} here; after messages and tools, parameters go by name, such as call_tool"
@@ -161,23 +161,23 @@ def _doors(
     if toolbox is None:
         return None, {}
     doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
-    own = AgentCalls(toolbox) if doors else None
+    calls = AgentCalls(toolbox) if doors else None
     facts = {
         "approvals": dict(toolbox.approvals),
         "most_calls": toolbox.most_calls,
         "max_rounds": toolbox.case.max_rounds,
     }
-    known = {name: value for name, value in facts.items() if _takes(function, name)}
-    return own, {door: getattr(own, door) for door in doors} | known
+    wanted = {name: value for name, value in facts.items() if _takes(function, name)}
+    return calls, {door: getattr(calls, door) for door in doors} | wanted
 
 
-async def _served(call: asyncio.Future[Any], own: AgentCalls | None, left: Callable[[], float]) -> None:
-    """Wait until a call ends or has no time left, and answer its tool calls."""
-    if own is not None:
-        await own.serve(call, left)
+async def _serve(run: asyncio.Future[Any], calls: AgentCalls | None, left: Callable[[], float]) -> None:
+    """Wait until a run ends or has no time left, and answer its tool calls."""
+    if calls is not None:
+        await calls.serve(run, left)
     # Not `wait_for`, which waits for a function that swallows cancellation.
-    while own is None and not call.done() and left() > 0:
-        await asyncio.wait([call], timeout=left())
+    while calls is None and not run.done() and left() > 0:
+        await asyncio.wait([run], timeout=left())
 
 
 _Outcome = tuple[Any, BaseException | None]
@@ -221,13 +221,13 @@ def load_callable(spec: CallableModel) -> Callable[..., Any]:
 
     A class is instantiated. Raises a fatal ModelError that says what is missing.
     """
-    found: Any = find_callable(spec)
-    if inspect.isclass(found):
+    function: Any = find_callable(spec)
+    if inspect.isclass(function):
         try:
-            found = found()
+            function = function()
         except (Exception, SystemExit) as error:
             raise _unusable(spec, f"{_path(spec)}() raised {error_text(error)}") from None
-    return _called(spec, found)
+    return _called(spec, function)
 
 
 def find_callable(spec: CallableModel) -> Callable[..., Any]:
@@ -237,17 +237,17 @@ def find_callable(spec: CallableModel) -> Callable[..., Any]:
     """
     spec.key()  # its module may need it
     try:
-        found = _called(spec, spec.function or import_object(spec.callable, spec.folder))
+        function = _called(spec, spec.function or import_object(spec.callable, spec.folder))
     except LookupError as error:
         raise _unusable(spec, str(error.args[0])) from None
-    if not inspect.isclass(found):
-        _check_parameters(spec, found)
-    return found
+    if not inspect.isclass(function):
+        _check_parameters(spec, function)
+    return function
 
 
-def _check_parameters(spec: CallableModel, found: Callable[..., Any]) -> None:
+def _check_parameters(spec: CallableModel, function: Callable[..., Any]) -> None:
     try:
-        signature = inspect.signature(found)
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
         return  # written in C
     try:
@@ -257,11 +257,11 @@ def _check_parameters(spec: CallableModel, found: Callable[..., Any]) -> None:
         raise _unusable(spec, f"{_path(spec)} takes {signature}, {expected}") from None
 
 
-def _called(spec: CallableModel, found: Any) -> Callable[..., Any]:
-    if not callable(found):
+def _called(spec: CallableModel, target: Any) -> Callable[..., Any]:
+    if not callable(target):
         how = "cannot be called; name a function, a method or a class with __call__"
         raise _unusable(spec, f"{_path(spec)!r} {how}")
-    return found  # type: ignore[no-any-return]
+    return target  # type: ignore[no-any-return]
 
 
 def _path(spec: CallableModel) -> str:
@@ -278,16 +278,16 @@ def import_object(target: str, folder: Path | None) -> Any:
     if folder is not None and str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     try:
-        found: Any = importlib.import_module(module_name)
+        value: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         more = _where(module_name, folder, error) if folder is not None else ""
         raise LookupError(f"cannot import {module_name!r}: {error_text(error)}{more}") from None
     for name in path.split("."):
-        parent, found = found, getattr(found, name, None)
-        if found is None:
+        parent, value = value, getattr(value, name, None)
+        if value is None:
             public = [each for each in dir(parent) if not each.startswith("_")]
             raise LookupError(f"{module_name!r} has no {path!r}{near(name, public)}")
-    return found
+    return value
 
 
 def _where(module_name: str, folder: Path, error: BaseException) -> str:
@@ -297,8 +297,8 @@ def _where(module_name: str, folder: Path, error: BaseException) -> str:
     inside = [file for depth in ("*", "*/*") for file in folder.glob(f"{depth}/{module_name}.py")]
     text = f"; looked in {folder} and where Python does"
     if inside:
-        found = inside[0].relative_to(folder)
-        text += f"; there is {found.as_posix()}: name it {'.'.join(found.with_suffix('').parts)!r}"
+        path = inside[0].relative_to(folder)
+        text += f"; there is {path.as_posix()}: name it {'.'.join(path.with_suffix('').parts)!r}"
     return text
 
 
@@ -326,5 +326,5 @@ def _accepted(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[
 
 def _takes(function: Callable[..., Any], name: str) -> bool:
     """Whether the function itself has a parameter of this name."""
-    found = _parameters(function).get(name)
-    return found is not None and found.kind not in (found.VAR_KEYWORD, found.VAR_POSITIONAL)
+    param = _parameters(function).get(name)
+    return param is not None and param.kind not in (param.VAR_KEYWORD, param.VAR_POSITIONAL)

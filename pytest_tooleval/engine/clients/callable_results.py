@@ -36,9 +36,9 @@ def read_result(
         if role in (None, "assistant"):
             replies.append(_read_message(spec, message, 0.0, result))
         elif replies:
-            place = _answered_by(replies, message)
-            answers = (*replies[place].answers, message)
-            replies[place] = structs.replace(replies[place], answers=answers)
+            index = _answered_by(replies, message)
+            answers = (*replies[index].answers, message)
+            replies[index] = structs.replace(replies[index], answers=answers)
         elif role == "tool":
             raise _unexpected(spec, result, " after the call that a tool's message answers")
     if not replies:
@@ -52,12 +52,12 @@ def read_result(
 
 def _answered_by(replies: Sequence[ChatAnswer], answer: Message) -> int:
     """The place of the reply that an answer belongs to: the last, or one before inner agents'."""
-    place, id = len(replies) - 1, answer.get("tool_call_id")
-    while place and replies[place].inner:
-        if any(call.get("id") == id for call in replies[place].message.get("tool_calls") or ()):
+    index, id = len(replies) - 1, answer.get("tool_call_id")
+    while index and replies[index].inner:
+        if any(call.get("id") == id for call in replies[index].message.get("tool_calls") or ()):
             break
-        place -= 1
-    return place
+        index -= 1
+    return index
 
 
 def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
@@ -68,11 +68,11 @@ def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
     statuses = statuses_of((each.message, each.answers) for each in replies)
     return [
         structs.replace(
-            each,
+            reply,
             status=status,
-            answers=tuple({key: m[key] for key in m if key != "status"} for m in each.answers),
+            answers=tuple({key: m[key] for key in m if key != "status"} for m in reply.answers),
         )
-        for each, status in zip(replies, statuses, strict=True)
+        for reply, status in zip(replies, statuses, strict=True)
     ]
 
 
@@ -103,11 +103,11 @@ def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) ->
     # Tool answers are often shortened or rewritten.
     for inexact in ((), ("assistant", "tool"), ("user", "tool")):
         returned = [_compared(messages[index], inexact) for index in spoken]
-        given = [_compared(message, inexact) for message in asked]
+        sent = [_compared(message, inexact) for message in asked]
         for start, message in enumerate(asked):
             length = len(asked) - start
             begins = start == 0 or message.get("role") == "user"
-            if begins and returned[:length] == given[start:]:
+            if begins and returned[:length] == sent[start:]:
                 return messages[spoken[length - 1] + 1 :]
     return messages
 
@@ -133,10 +133,10 @@ def in_order(answer: ChatAnswer) -> ChatAnswer:
     calls = answer.message.get("tool_calls") or ()
     order = {str(call.get("id")): index for index, call in enumerate(calls)}
 
-    def place(message: Message) -> int:
+    def position(message: Message) -> int:
         return order.get(str(message.get("tool_call_id")), len(order))
 
-    return structs.replace(answer, answers=tuple(sorted(answer.answers, key=place)))
+    return structs.replace(answer, answers=tuple(sorted(answer.answers, key=position)))
 
 
 def _plain(spec: CallableModel, result: Any) -> Any:
@@ -172,12 +172,12 @@ def _read_message(spec: CallableModel, result: Any, latency_s: float, shown: obj
         result = {"content": result}
     if not isinstance(result, dict) or not (ending or {"content", "tool_calls"} & set(result)):
         raise _unexpected(spec, shown)
-    own = result.pop("usage", None)
+    of_message = result.pop("usage", None)
     agent, inner = as_text(result.pop(AGENT, None)) or None, result.pop(INNER, None) is True
     message = {"content": None, **result, "role": "assistant"}
     if message.get("tool_calls"):
         message["tool_calls"] = _calls(spec, message["tool_calls"])
-    answer = ChatAnswer.from_chat(message, ending, usual, {"usage": usage or own}, latency_s)
+    answer = ChatAnswer.from_chat(message, ending, usual, {"usage": usage or of_message}, latency_s)
     return structs.replace(answer, agent=agent, inner=inner) if agent or inner else answer
 
 

@@ -83,10 +83,10 @@ class DeployedClient(HttpClient):
         answer = self._read(_without_results(document), answered, request)
         message = {key: each for key, each in answer.message.items() if key not in _RAW}
         if self._spec.conversation is not None:
-            found = self._found("conversation", self._spec.conversation, documents)
-            known = next((each for each in reversed(found) if isinstance(each, (str, int))), None)
-            if known is not None:
-                message = {**message, _CONVERSATION: known}
+            values = self._values("conversation", self._spec.conversation, documents)
+            id = next((each for each in reversed(values) if isinstance(each, (str, int))), None)
+            if id is not None:
+                message = {**message, _CONVERSATION: id}
         answer = structs.replace(answer, message=message)
         if isinstance(self._spec.answer, str):
             answer = _with_results(answer, results)
@@ -105,8 +105,8 @@ class DeployedClient(HttpClient):
         answer = self._spec.answer
         if not isinstance(answer, str):
             return self._pointed(documents, answer)
-        known = list(map(as_mapping, documents))
-        return self._joined(known).document if is_stream(answered.text) else known[0]
+        objects = list(map(as_mapping, documents))
+        return self._joined(objects).document if is_stream(answered.text) else objects[0]
 
     def _joined(self, chunks: Sequence[_Document]) -> Joined:
         return _JOINED[str(self._spec.answer)](chunks)
@@ -115,9 +115,9 @@ class DeployedClient(HttpClient):
         """The chat API's document for the values at the pointers. Each must be in the answer."""
         whole = _without_snapshots(documents, answer)
         parts = [part for part in ("text", "calls") if part in answer]
-        found = {part: self._found(part, answer[part], whole) for part in parts}
-        calls = [self._call(call, answer) for call in self._listed(found.get("calls", ()))]
-        said = (value for value in found.get("text", ()) if value is not None)
+        values = {part: self._values(part, answer[part], whole) for part in parts}
+        calls = [self._call(call, answer) for call in self._listed(values.get("calls", ()))]
+        said = (value for value in values.get("text", ()) if value is not None)
         text = "".join(value if isinstance(value, str) else json_text(value) for value in said)
         message = {"role": "assistant", "content": text or None, "tool_calls": calls}
         return {"choices": [{"message": message}]}
@@ -128,17 +128,17 @@ class DeployedClient(HttpClient):
         """The answer with the tools' answers to its calls and their status, as far as it has them."""
         if "calls" not in form or not form.keys() & {"result", "status"}:
             return answer
-        whole = self._found("calls", form["calls"], _without_snapshots(documents, form))
+        whole = self._values("calls", form["calls"], _without_snapshots(documents, form))
         ends = [self._end(call, form) for call in self._listed(whole)]
         return _ended(answer, ends)
 
     def _end(self, call: object, form: Mapping[str, str]) -> _End:
-        given = {
-            part: next(iter(self._found(part, form[part], [call])), MISSING)
+        values = {
+            part: next(iter(self._values(part, form[part], [call])), MISSING)
             for part in ("result", "status")
             if part in form
         }
-        result, word = (given.get(part, MISSING) for part in ("result", "status"))
+        result, word = (values.get(part, MISSING) for part in ("result", "status"))
         content = None if result is MISSING else _text(result)
         if isinstance(word, bool):
             word = "ok" if word else "error"
@@ -146,9 +146,9 @@ class DeployedClient(HttpClient):
             return None, None
         return content, status_in({} if word is MISSING else {"status": word}, content or "")
 
-    def _listed(self, found: Iterable[object]) -> list[Any]:
+    def _listed(self, values: Iterable[object]) -> list[Any]:
         """The calls in lists of calls."""
-        return [call for each in found for call in self._list(each)]
+        return [call for each in values for call in self._list(each)]
 
     def _list(self, calls: object) -> list[Any]:
         if calls is None or isinstance(calls, list):
@@ -160,21 +160,21 @@ class DeployedClient(HttpClient):
         name = pointed(call, where)
         if not isinstance(name, str):
             raise self._broken(f"a call of the answer has no name at {where}: {json_text(call, 200)}")
-        given = self._found("arguments", answer.get("arguments", "/arguments?"), [call])
-        arguments = given[0] if given else None
+        values = self._values("arguments", answer.get("arguments", "/arguments?"), [call])
+        arguments = values[0] if values else None
         function = {"name": name, "arguments": _text(arguments)}
         return {"id": None, "type": "function", "function": function}
 
-    def _found(self, part: str, pointer: str, documents: Sequence[Any]) -> list[Any]:
+    def _values(self, part: str, pointer: str, documents: Sequence[Any]) -> list[Any]:
         """The values at a pointer. Raises ModelError if there is none, unless it ends with a `?`."""
         path = pointer.removesuffix(OPTIONAL)
         values = (pointed(each, path) for each in documents)
-        found = [value for value in values if value is not MISSING]
-        if not found and path == pointer:
+        present = [value for value in values if value is not MISSING]
+        if not present and path == pointer:
             shown = json_text(documents[0] if len(documents) == 1 else documents, 200)
             optional = f'if it is not in every answer, write {part} = "{path}{OPTIONAL}"'
             raise self._broken(f"the answer has nothing at {path} ({part}): {shown}; {optional}")
-        return found
+        return present
 
     def _broken(self, text: str) -> ModelError:
         return ModelError(f"{one_line(text)}; see {self._spec.place}", kind="unread")
@@ -205,14 +205,14 @@ def _results_in(document: _Document) -> list[Message]:
 def _with_results(answer: ChatAnswer, results: Sequence[Message]) -> ChatAnswer:
     """The answer with these answers to its calls and their status."""
     calls = answer.message.get("tool_calls") or ()
-    (found,) = last_answers([([call.get("id") for call in calls], results)])
-    if not any(found):
+    (ends,) = last_answers([([call.get("id") for call in calls], results)])
+    if not any(ends):
         return answer
     return _ended(
         answer,
         [
             (None, None) if end is None else (text_of(end.message), status_of(end.message))
-            for end in found
+            for end in ends
         ],
     )
 
@@ -238,14 +238,14 @@ def _without_snapshots(documents: Sequence[Any], answer: Mapping[str, str]) -> l
     """The documents without those that a later one with the same `id` repeats and extends."""
     pointers = [answer[part].removesuffix(OPTIONAL) for part in ("text", "calls") if part in answer]
     kept: list[Any] = []
-    for each in documents:
+    for document in documents:
         last = kept[-1] if kept else None
-        id = as_mapping(each).get("id")
+        id = as_mapping(document).get("id")
         if last is not None and id is not None and as_mapping(last).get("id") == id:
-            pairs = [(pointed(last, path), pointed(each, path)) for path in pointers]
+            pairs = [(pointed(last, path), pointed(document, path)) for path in pointers]
             if all(_extends(old, new) for old, new in pairs):
                 kept.pop()
-        kept.append(each)
+        kept.append(document)
     return kept
 
 

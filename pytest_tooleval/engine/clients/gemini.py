@@ -192,10 +192,10 @@ def _id_of(id: object, older: bool) -> dict[str, object]:
 
 def _response(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"content": text}
+        document = None
+    return document if isinstance(document, dict) else {"content": text}
 
 
 def _part(part: Mapping[str, Any]) -> Part:

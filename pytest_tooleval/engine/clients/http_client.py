@@ -136,12 +136,12 @@ class HttpClient(ABC):
         """
         if not is_stream(text):
             return None
-        found: list[Mapping[str, Any]] = []
+        chunks: list[Mapping[str, Any]] = []
         with suppress(ValueError, RecursionError):
-            found = [event for event in events(text) if isinstance(event, Mapping)]
-        if not found:
+            chunks = [event for event in events(text) if isinstance(event, Mapping)]
+        if not chunks:
             return None
-        joined = self._joined(found)
+        joined = self._joined(chunks)
         if not (joined.is_whole or joined.document.get("error") or text.rstrip().endswith(DONE)):
             raise broke_off()
         return joined.document
@@ -185,9 +185,9 @@ class HttpClient(ABC):
         body = self._translated(chat)
         for name, value in as_mapping(request.sampling.get("extra_body")).items():
             # Merge objects, such as Gemini's generationConfig.
-            own = body.get(name)
-            adds = isinstance(own, dict) and isinstance(value, Mapping)
-            body[name] = {**(own or {}), **value} if adds else value
+            old = body.get(name)
+            adds = isinstance(old, dict) and isinstance(value, Mapping)
+            body[name] = {**(old or {}), **value} if adds else value
         # A model may write lone surrogates, which UTF-8 cannot encode.
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
@@ -259,10 +259,10 @@ def _address(url: str) -> SplitResult | None:
     """The parts of a valid address; None for any other text."""
     try:
         address = urlsplit(url)
-        known = address.scheme in ("http", "https") and address.hostname and address.port != 0
+        is_valid = address.scheme in ("http", "https") and address.hostname and address.port != 0
     except ValueError:
         return None
-    return address if known else None
+    return address if is_valid else None
 
 
 def _proxy_for(address: SplitResult) -> str | None:

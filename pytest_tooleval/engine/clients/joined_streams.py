@@ -43,11 +43,11 @@ def joined_chat(chunks: Sequence[Document]) -> Joined:
                 older.add({"function": value} if value else None)
             elif may_be_call(other := {name: value}):
                 unread.append(other)
-    made = calls.joined()
-    known = [call.get("function") for call in made]
-    made += [call for call in older.joined() if call.get("function") not in known]
-    if made:
-        message["tool_calls"] = made
+    tool_calls = calls.joined()
+    functions = [call.get("function") for call in tool_calls]
+    tool_calls += [call for call in older.joined() if call.get("function") not in functions]
+    if tool_calls:
+        message["tool_calls"] = tool_calls
     unread += map(unplaced, (*calls.unplaced, *older.unplaced))
     if unread:
         message[UNREAD] = unread
@@ -69,11 +69,11 @@ def joined_responses(chunks: Sequence[Document]) -> Joined:
     items = _Items()
     for chunk in chunks:
         items.add(chunk)
-    made = items.joined()
+    more = items.joined()
     if output:
-        made = [item for item in made if as_text(item.get("type")).endswith("_call")]
-        made = [item for item in made if not any(_is_same(item, as_mapping(one)) for one in output)]
-    return Joined({**whole, "output": [*output, *made]}, True)
+        more = [item for item in more if as_text(item.get("type")).endswith("_call")]
+        more = [item for item in more if not any(_is_same(item, as_mapping(one)) for one in output)]
+    return Joined({**whole, "output": [*output, *more]}, True)
 
 
 def joined_messages(chunks: Sequence[Document]) -> Joined:
@@ -91,7 +91,7 @@ def joined_messages(chunks: Sequence[Document]) -> Joined:
             whole |= chunk
         else:
             blocks.add(chunk)
-    content = {"content": made} if (made := blocks.joined()) else {}
+    content = {"content": parts} if (parts := blocks.joined()) else {}
     return Joined({**whole, **content, **_error_in(chunks)}, bool(whole.get("stop_reason")))
 
 
@@ -141,12 +141,12 @@ class _Items:
         elif kind.endswith(("_arguments.delta", "_input.delta")):
             self._extend(chunk, chunk.get("delta"))
         elif kind.endswith(("_arguments.done", "_input.done")):
-            if found := self._found(chunk):
-                found[2].clear()
+            if begun := self._begun(chunk):
+                begun[2].clear()
             self._extend(chunk, chunk.get("arguments", chunk.get("input")))
-        elif kind.endswith("output_text.done") and (found := self._found(chunk)):
+        elif kind.endswith("output_text.done") and (begun := self._begun(chunk)):
             part = {"type": "output_text", "text": chunk.get("text")}
-            found[1]["content"] = [*as_list(found[1].get("content")), part]
+            begun[1]["content"] = [*as_list(begun[1].get("content")), part]
 
     def joined(self) -> list[dict[str, Any]]:
         for _, item, added in self._open:
@@ -155,19 +155,19 @@ class _Items:
         return [*self._items, *map(unplaced, self._unplaced)]
 
     def _close(self, chunk: Document, item: Document) -> None:
-        found = self._found({**chunk, "item_id": item.get("id")})
-        if found is None or found[1].get("call_id") != item.get("call_id"):
+        begun = self._begun({**chunk, "item_id": item.get("id")})
+        if begun is None or begun[1].get("call_id") != item.get("call_id"):
             self._items.append({**item})
             return
-        found[1].update(item)
-        self._open.remove(found)
+        begun[1].update(item)
+        self._open.remove(begun)
 
     def _extend(self, chunk: Document, piece: object) -> None:
-        found = self._found(chunk)
-        if found is None or not found[2].add(text_of_arguments(piece)):
+        begun = self._begun(chunk)
+        if begun is None or not begun[2].add(text_of_arguments(piece)):
             self._unplaced.append(chunk)
 
-    def _found(self, chunk: Document) -> tuple[object, dict[str, Any], Arguments] | None:
+    def _begun(self, chunk: Document) -> tuple[object, dict[str, Any], Arguments] | None:
         """The begun item that an event is about, by its id, else by its index."""
         id, index = chunk.get("item_id"), chunk.get("output_index")
         same = [each for each in self._open if id is not None and each[1].get("id") == id]
@@ -197,16 +197,16 @@ class _Blocks:
         if chunk.get("type") == "content_block_start":
             self._start(index, as_mapping(chunk.get("content_block")))
         elif chunk.get("type") == "content_block_delta":
-            place = len(self._blocks) - 1 if index is None else self._at.get(index)
+            at = len(self._blocks) - 1 if index is None else self._at.get(index)
             if piece := text_of_arguments(delta.get("partial_json")):
-                place = self._use_at(place)
-                if place is None or not self._inputs[place].add(piece):
+                at = self._use_at(at)
+                if at is None or not self._inputs[at].add(piece):
                     self._unplaced.append(chunk)
                 return
-            if place is None or place < 0:
+            if at is None or at < 0:
                 kind = "thinking" if "thinking" in delta else "text"
-                place = self._start(index, {"type": kind})
-            block = self._blocks[place]
+                at = self._start(index, {"type": kind})
+            block = self._blocks[at]
             for name in ("text", "thinking", "signature"):
                 if text := as_text(delta.get(name)):
                     block[name] = as_text(block.get(name)) + text
@@ -224,19 +224,19 @@ class _Blocks:
     def _start(self, index: int | None, block: Document) -> int:
         ids = [each.get("id") for each in self._blocks]
         if (id := block.get("id")) and id in ids:
-            place = ids.index(id)  # once more
+            at = ids.index(id)  # once more
         else:
-            place = len(self._blocks)
+            at = len(self._blocks)
             self._blocks.append({**block})
             self._inputs.append(Arguments())
-        self._at[place if index is None else index] = place
+        self._at[at if index is None else index] = at
         if block.get("input"):
-            self._inputs[place].add(text_of_arguments(block["input"]))
-        return place
+            self._inputs[at].add(text_of_arguments(block["input"]))
+        return at
 
-    def _use_at(self, place: int | None) -> int | None:
+    def _use_at(self, at: int | None) -> int | None:
         """The place of the call to which a piece at this place belongs: else to the last open one."""
         uses = [n for n, each in enumerate(self._blocks) if as_text(each.get("type")).endswith("_use")]
-        if place in uses:
-            return place
+        if at in uses:
+            return at
         return uses[-1] if uses and not self._inputs[uses[-1]].is_complete else None

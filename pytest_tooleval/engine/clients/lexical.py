@@ -70,10 +70,10 @@ def lexical_message(
     message: dict[str, Any] = {"role": "assistant", "content": None}
     deferred = [function for function in functions if function.get("defer_loading")]
     if deferred and tool_choice != "none":
-        found = _ranked(prompt, deferred)[:_MOST_FOUND]
-        search = {"id": None, "arguments": {"query": prompt}, "tools": [each["name"] for each in found]}
+        hits = _ranked(prompt, deferred)[:_MOST_FOUND]
+        search = {"id": None, "arguments": {"query": prompt}, "tools": [each["name"] for each in hits]}
         message[SEARCHES] = [search]
-        functions = [function for function in functions if function not in deferred or function in found]
+        functions = [function for function in functions if function not in deferred or function in hits]
     # In a chain, continue with the best tool that was not called yet.
     candidates = [f for f in functions if f["name"] not in called] or functions
     best = next(iter(_ranked(prompt, candidates)), None) if tool_choice != "none" else None
@@ -105,12 +105,12 @@ def _ranked(prompt: str, functions: Sequence[Mapping[str, Any]]) -> list[Mapping
     """The functions that overlap with the prompt, the largest weighted overlap first."""
     asked = sorted(set(words_of(prompt)))  # in a fixed order, for reproducible rounding
     weights = list(map(_weights, functions))
-    found = {word: count for word in asked if (count := sum(word in own for own in weights))}
+    counts = {word: count for word in asked if (count := sum(word in words for words in weights))}
     # Inverse document frequency, smoothed so that a lone tool can match at all.
-    rarity = {word: math.log(1 + len(functions) / count) for word, count in found.items()}
-    scores = [sum(own[word] * rarity[word] for word in rarity if word in own) for own in weights]
-    places = sorted(range(len(scores)), key=lambda place: -scores[place])  # ties keep their order
-    return [functions[place] for place in places if scores[place] > 0]
+    rarity = {word: math.log(1 + len(functions) / count) for word, count in counts.items()}
+    scores = [sum(words[word] * rarity[word] for word in rarity if word in words) for words in weights]
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])  # ties keep their order
+    return [functions[index] for index in order if scores[index] > 0]
 
 
 def _weights(function: Mapping[str, Any]) -> dict[str, float]:
@@ -118,8 +118,8 @@ def _weights(function: Mapping[str, Any]) -> dict[str, float]:
     texts = [function.get("description") or ""]
     for name, schema in _properties(function.get("parameters") or {}).items():
         texts += [name, *map(str, schema.get("enum", ()))]
-    own = dict.fromkeys(words_of(" ".join(texts)), 1.0)
-    return own | dict.fromkeys(words_of(function["name"]), _NAME_WEIGHT)
+    words = dict.fromkeys(words_of(" ".join(texts)), 1.0)
+    return words | dict.fromkeys(words_of(function["name"]), _NAME_WEIGHT)
 
 
 def _properties(parameters: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -133,18 +133,18 @@ def fill_arguments(prompt: str, parameters: Mapping[str, Any]) -> dict[str, Any]
     Required parameters take any value that is left. Optional ones take only a mentioned enum value, or
     the value next to a word of the parameter's name.
     """
-    return _fill(_Found(prompt), parameters)
+    return _fill(_Prompt(prompt), parameters)
 
 
-def _fill(found: _Found, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _fill(prompt: _Prompt, parameters: Mapping[str, Any]) -> dict[str, Any]:
     required = frozenset(parameters.get("required", ()))
     properties = _properties(parameters)
     names = sorted(properties, key=lambda name: name not in required)
-    values = {name: _value(found, name, properties[name], name in required) for name in names}
+    values = {name: _value(prompt, name, properties[name], name in required) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
-class _Found:
+class _Prompt:
     """The numbers and texts of a prompt, with their places. Each is used once."""
 
     def __init__(self, prompt: str) -> None:
@@ -152,19 +152,19 @@ class _Found:
         self.numbers = [(m.start(), m.group().replace(",", "")) for m in _NUMBER.finditer(prompt)]
         self.names = list(_proper_names(prompt))
         phrases = [(m.start(1), m[1].strip()) for m in _PHRASE.finditer(prompt)]
-        self.phrases = [(place, text) for place, text in phrases if text]
+        self.phrases = [(start, text) for start, text in phrases if text]
 
     def holds(self, text: str) -> bool:
         """Whether all words of a text are in the prompt."""
-        words, own = set(words_of(text)), {word for _, word in self.words}
-        return bool(words) and words <= own
+        words, of_prompt = set(words_of(text)), {word for _, word in self.words}
+        return bool(words) and words <= of_prompt
 
     def take(self, values: list[tuple[int, str]], name: str, required: bool) -> str | None:
         """The value nearest to a word of the parameter's name, or else, if required, the first left."""
         hints = {*words_of(name), *name.lower().split("_")}
-        places = [at for at, word in self.words if word in hints]
+        starts = [at for at, word in self.words if word in hints]
         near = min(
-            ((abs(place - at), i) for i, (at, _) in enumerate(values) for place in places), default=None
+            ((abs(start - at), i) for i, (at, _) in enumerate(values) for start in starts), default=None
         )
         if near is not None:
             return values.pop(near[1])[1]
@@ -183,24 +183,24 @@ def _proper_names(prompt: str) -> Iterator[tuple[int, str]]:
             yield start, text
 
 
-def _value(found: _Found, name: str, schema: Mapping[str, Any], required: bool) -> Any:
+def _value(prompt: _Prompt, name: str, schema: Mapping[str, Any], required: bool) -> Any:
     options = schema.get("enum", ())
     if options:
-        mentioned = (option for option in options if found.holds(str(option)))
+        mentioned = (option for option in options if prompt.holds(str(option)))
         return next(mentioned, schema.get("default", options[0]) if required else None)
     kinds = schema.get("type")
     kind = next((k for k in kinds if k != "null"), None) if isinstance(kinds, list) else kinds
     if kind in _NUMERIC:
-        text = found.take(found.numbers, name, required)
+        text = prompt.take(prompt.numbers, name, required)
         default = schema.get("default") if required else None
         return default if text is None else _number(text, kind)
     if kind == "boolean":
-        return True if found.holds(name) else (False if required else None)
+        return True if prompt.holds(name) else (False if required else None)
     if kind in ("array", "object"):
-        return ([] if kind == "array" else _fill(found, schema)) if required else None
-    text = found.take(found.names, name, required)
+        return ([] if kind == "array" else _fill(prompt, schema)) if required else None
+    text = prompt.take(prompt.names, name, required)
     if text is None and required:
-        text = schema["default"] if "default" in schema else found.take(found.phrases, name, True)
+        text = schema["default"] if "default" in schema else prompt.take(prompt.phrases, name, True)
     return text if text is not None or not required else ""
 
 

@@ -85,9 +85,9 @@ class LitellmClient:
 
     async def complete(self, request: ChatRequest, timeout_s: float) -> ChatAnswer:
         self._spec.require()
-        found = self._spec.key()
+        api_key = self._spec.key()
         # litellm itself reads the usual variable from the environment.
-        key = found if self._spec.api_key_env else None
+        key = api_key if self._spec.api_key_env else None
         litellm = _loaded or await asyncio.get_running_loop().run_in_executor(None, load_litellm)
         from .litellm_connections import open_session
 
@@ -177,8 +177,8 @@ class LitellmClient:
         text = _text_of(error)
         detail = _clean(text)
         asked = request.messages
-        found = (refused_answer(status, each, detail, latency_s, asked) for each in [*texts, text])
-        refused = next((answer for answer in found if answer is not None), None)
+        answers = (refused_answer(status, each, detail, latency_s, asked) for each in [*texts, text])
+        refused = next((answer for answer in answers if answer is not None), None)
         if refused is not None or not _NO_MESSAGE.search(text):
             return refused
         if not isinstance(document, dict):

@@ -50,8 +50,8 @@ def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:
             'set api = "litellm" in the model\'s table',
             kind="bad_request",
         )
-    found = _DATA.match(held)
-    return (found[1], found[2]) if found else held
+    match = _DATA.match(held)
+    return (match[1], match[2]) if match else held
 
 
 def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -101,8 +101,8 @@ def _with_reasoning(message: dict[str, Any]) -> dict[str, Any]:
     content = message["content"]
     if "reasoning_content" in message or "reasoning" in message or not isinstance(content, str):
         return message
-    found = _THOUGHTS.match(content)
-    return {**message, "content": found[2], "reasoning_content": found[1]} if found else message
+    match = _THOUGHTS.match(content)
+    return {**message, "content": match[2], "reasoning_content": match[1]} if match else message
 
 
 def _is_openai(base: str) -> bool:

@@ -16,28 +16,28 @@ _MISTRAL = ("role", "content", "tool_calls", "tool_call_id", "name", "prefix")
 
 def adapted(body: Mapping[str, Any], spec: HttpModel) -> dict[str, Any]:
     """The body of a request as the model's provider wants it."""
-    own = dict(body)
+    new = dict(body)
     provider = spec.provider.name
-    own["messages"] = with_images(own["messages"], spec)
-    if provider == "fireworks_ai" and not own["model"].startswith("accounts/"):
-        own["model"] = _FIREWORKS + own["model"]
+    new["messages"] = with_images(new["messages"], spec)
+    if provider == "fireworks_ai" and not new["model"].startswith("accounts/"):
+        new["model"] = _FIREWORKS + new["model"]
     elif provider == "mistral":
-        if "seed" in own:
-            own["random_seed"] = own.pop("seed")
-        own["messages"] = [
-            {name: value for name, value in each.items() if name in _MISTRAL} for each in own["messages"]
+        if "seed" in new:
+            new["random_seed"] = new.pop("seed")
+        new["messages"] = [
+            {name: value for name, value in each.items() if name in _MISTRAL} for each in new["messages"]
         ]
     elif provider == "deepseek":
-        own |= _thinking_of(own)
-        if own.get("reasoning_effort") == "none":
-            del own["reasoning_effort"]
-        if own.get("thinking") == {"type": "enabled"} and reasons(spec.model):
-            own["messages"] = list(map(_with_reasoning, own["messages"]))
+        new |= _thinking_of(new)
+        if new.get("reasoning_effort") == "none":
+            del new["reasoning_effort"]
+        if new.get("thinking") == {"type": "enabled"} and reasons(spec.model):
+            new["messages"] = list(map(_with_reasoning, new["messages"]))
     elif provider == "moonshot" and reasons(spec.model):
-        own["messages"] = [
-            _with_reasoning(each) if each.get("tool_calls") else each for each in own["messages"]
+        new["messages"] = [
+            _with_reasoning(each) if each.get("tool_calls") else each for each in new["messages"]
         ]
-    return own
+    return new
 
 
 def with_images(messages: Sequence[Mapping[str, Any]], spec: HttpModel) -> Sequence[Mapping[str, Any]]:

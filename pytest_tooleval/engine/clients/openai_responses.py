@@ -63,19 +63,19 @@ def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any
 
 def _tools(tools: Iterable[Mapping[str, Any]]) -> list[Item]:
     """The tools, with each namespace at the position of its first tool."""
-    made: list[Item] = []
+    items: list[Item] = []
     spaces: dict[str, Item] = {}
     for tool in tools:
         space = tool.get("namespace")
         if not isinstance(space, Mapping):
-            made.append(_tool(tool))
+            items.append(_tool(tool))
             continue
         name = space["name"]
         if name not in spaces:
             spaces[name] = {"type": "namespace", **space, "tools": []}
-            made.append(spaces[name])
+            items.append(spaces[name])
         spaces[name]["tools"].append(_tool(tool))
-    return made
+    return items
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:
@@ -132,8 +132,8 @@ def _own_items(message: Mapping[str, Any]) -> list[Item]:
     items = message.get(ITEMS)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return []
-    made = chat_message(items)
-    if any(made.get(field) != message.get(field) for field in ("content", "tool_calls")):
+    rebuilt = chat_message(items)
+    if any(rebuilt.get(field) != message.get(field) for field in ("content", "tool_calls")):
         return []
     return [without_nulls(item) for item in items if not _is_lost(item)]
 
@@ -150,12 +150,12 @@ def _rebuilt_items(message: Mapping[str, Any]) -> Iterator[Item]:
     for call in message.get("tool_calls") or ():
         custom, function = call.get("custom"), call.get("function") or {}
         if custom:
-            made = {"type": "custom_tool_call", "name": custom["name"], "input": custom.get("input")}
+            item = {"type": "custom_tool_call", "name": custom["name"], "input": custom.get("input")}
         else:
             named = {"name": function.get("name"), "arguments": function.get("arguments")}
-            made = {"type": "function_call", **named}
+            item = {"type": "function_call", **named}
         space = {"namespace": call["namespace"]} if "namespace" in call else {}
-        yield {**made, **space, "call_id": call.get("id")}
+        yield {**item, **space, "call_id": call.get("id")}
 
 
 def _parts(content: object, text: str) -> object:
@@ -195,17 +195,17 @@ def chat_document(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def chat_message(items: list[Any]) -> dict[str, Any]:
     """The assistant's message for the items of an answer."""
-    known = objects_in(items)
-    messages = [item for item in known if item.get("type") == "message"]
+    items = objects_in(items)
+    messages = [item for item in items if item.get("type") == "message"]
     texts, refusals, thoughts = (
         "".join(_texts(messages, "content", "text", _TEXTS)),
         "".join(_texts(messages, "content", "refusal", ("refusal",))),
-        "\n\n".join(_thoughts(item for item in known if item.get("type") == "reasoning")),
+        "\n\n".join(_thoughts(item for item in items if item.get("type") == "reasoning")),
     )
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
-    made = replied(item for item in known if item.get("type") != "message")
-    found = {"refusal": refusals, "reasoning_content": thoughts}
-    return {**message, **made, **{name: value for name, value in found.items() if value}}
+    reply = replied(item for item in items if item.get("type") != "message")
+    extras = {"refusal": refusals, "reasoning_content": thoughts}
+    return {**message, **reply, **{name: value for name, value in extras.items() if value}}
 
 
 def _thoughts(items: Iterable[Item]) -> Iterator[str]:

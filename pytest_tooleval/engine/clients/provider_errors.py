@@ -231,8 +231,8 @@ def quoted_call(error: str) -> str | None:
     Empty if nothing is quoted, or no call.
     """
     for pattern, is_call in _UNPARSED:
-        if found := pattern.search(error[:_READ]):
-            quoted = found.groupdict().get("text") or ""
+        if match := pattern.search(error[:_READ]):
+            quoted = match.groupdict().get("text") or ""
             return quoted if is_call or read_calls({}, quoted, ANY_TOOLS) != NOTHING else ""
     return None
 
@@ -240,8 +240,8 @@ def quoted_call(error: str) -> str | None:
 def _holds_broken_calls(messages: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a call in these messages has arguments that no server can parse."""
     calls = (call for each in messages for call in as_list(each.get("tool_calls")))
-    made = (ToolCall.coerce(call) for call in calls if isinstance(call, Mapping))
-    return any(call.arguments is None for call in made)
+    parsed = (ToolCall.coerce(call) for call in calls if isinstance(call, Mapping))
+    return any(call.arguments is None for call in parsed)
 
 
 def _object_in(text: str) -> dict[str, Any]:
@@ -279,10 +279,10 @@ def _credentials_help(spec: HttpModel | DeployedAgent) -> str:
 
 def _wait_in(text: str) -> float | None:
     """The wait in seconds that a text of Google or OpenAI asks for ("retry in 34.1s")."""
-    found = _RETRY_IN.search(text)
-    if found is None:
+    match = _RETRY_IN.search(text)
+    if match is None:
         return None
-    return _believable(float(found[1]) * (0.001 if found[2] == "ms" else 1.0))
+    return _believable(float(match[1]) * (0.001 if match[2] == "ms" else 1.0))
 
 
 def retry_after_s(headers: Mapping[str, str] | None, now: float | None = None) -> float | None:

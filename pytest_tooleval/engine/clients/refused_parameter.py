@@ -52,10 +52,10 @@ def refused_parameter(status: int | None, text: str, sent: Mapping[str, object])
     if not _REFUSED.search(text) or _ABOUT_TOOLS.search(text):
         return None
     names = (name for name in sent if name not in ("tool_choice", "max_tokens"))
-    found = next((name for name in names if _named(name).search(text)), None)
+    parameter = next((name for name in names if _named(name).search(text)), None)
     # Make sure that the parameter is refused, rather than a value that is too large.
     renamed = "max_tokens" in sent and _named("max_tokens").search(text) and _UNKNOWN.search(text)
-    return found or ("max_tokens" if renamed else None)
+    return parameter or ("max_tokens" if renamed else None)
 
 
 @functools.cache

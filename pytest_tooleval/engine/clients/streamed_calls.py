@@ -45,8 +45,8 @@ class Arguments:
         begins = self._is_json and piece.lstrip().startswith("{")
         held = _object_in(self.text) if begins else None
         if held:
-            found = _object_in(piece)
-            if found is None or not _extends(held, found):
+            new = _object_in(piece)
+            if new is None or not _extends(held, new):
                 return False
         if held is not None:  # as a whole once more, or after the `{}` in place of none
             self.clear()
@@ -62,26 +62,26 @@ def _object_in(text: str) -> dict[str, Any] | None:
     if not text.rstrip().endswith("}"):
         return None
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
-def _extends(held: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+def _extends(held: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether an object is an earlier one with more in it."""
     return all(
-        key in found
-        and (found[key] == value or (isinstance(value, str) and as_text(found[key]).startswith(value)))
+        key in new
+        and (new[key] == value or (isinstance(value, str) and as_text(new[key]).startswith(value)))
         for key, value in held.items()
     )
 
 
-def text_of_arguments(given: object) -> str:
+def text_of_arguments(arguments: object) -> str:
     """The text of a piece of arguments, which may be an object; empty for none."""
-    if given is None or isinstance(given, str):
-        return given or ""
-    return json.dumps(given, ensure_ascii=False)
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)
 
 
 @dataclass
@@ -112,18 +112,18 @@ class _Piece:
     extra: Mapping[str, Any]
 
     @classmethod
-    def of(cls, part: Mapping[str, Any], place: int) -> _Piece:
-        """Make one. `place` counts as its index if it has none."""
+    def of(cls, part: Mapping[str, Any], default: int) -> _Piece:
+        """Make one. `default` counts as its index if it has none."""
         kind = "custom" if isinstance(part.get("custom"), Mapping) else "function"
         held = as_mapping(part.get(kind)) or part
-        given = held.get("input" if kind == "custom" else "arguments")
+        arguments = held.get("input" if kind == "custom" else "arguments")
         extra = {key: value for key, value in part.items() if key not in _KNOWN and value is not None}
         index = index_of(part)
         return cls(
             part.get("id") or None,
-            place if index is None else index,
+            default if index is None else index,
             as_text(held.get("name")),
-            text_of_arguments(given),
+            text_of_arguments(arguments),
             kind,
             extra,
         )
@@ -148,12 +148,12 @@ class StreamedCalls:
 
     def add(self, parts: object) -> None:
         """Add the pieces in a delta."""
-        given: Sequence[object] = as_list(parts) or ([parts] if parts else ())
-        for place, part in enumerate(given):
+        pieces: Sequence[object] = as_list(parts) or ([parts] if parts else ())
+        for number, part in enumerate(pieces):
             if not isinstance(part, Mapping):
                 self.unplaced.append(part)
                 continue
-            piece = _Piece.of(part, place if len(given) > 1 else _LAST)
+            piece = _Piece.of(part, number if len(pieces) > 1 else _LAST)
             if not (piece.id or piece.name or piece.arguments or piece.extra):
                 continue
             call = self._call_of(piece)
@@ -194,10 +194,10 @@ class StreamedCalls:
 
     def _repeated(self, piece: _Piece, at: _StreamedCall) -> _StreamedCall | None:
         """The call of a piece that has the name of a whole call, and other arguments."""
-        found, held = _object_in(piece.arguments), _object_in(at.arguments.text)
-        if found == held:
+        new, held = _object_in(piece.arguments), _object_in(at.arguments.text)
+        if new == held:
             return at if piece.id or piece.index != _LAST else None
-        is_cumulative = not held or (found is not None and _extends(held, found))
+        is_cumulative = not held or (new is not None and _extends(held, new))
         return at if is_cumulative else None if piece.id else self._new(piece)
 
     def _without_place(

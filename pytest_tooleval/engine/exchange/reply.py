@@ -41,7 +41,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     message = dict(answer.message)
     asked = choice_text(request.tool_choice) if request.tools else None
     tool_choice = answer.fallbacks.get("tool_choice", asked)
-    found = read_message(
+    reply = read_message(
         message,
         text_of(message),
         known_tools(request, in_text=tool_choice != "none"),
@@ -51,7 +51,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     )
     left_out = "temperature" in answer.fallbacks
     return structs.replace(
-        found.by(answer.agent, inner=answer.inner),
+        reply.by(answer.agent, inner=answer.inner),
         tool_choice=tool_choice,
         temperature=None if left_out else request.sampling.get("temperature"),
         cached=cached,

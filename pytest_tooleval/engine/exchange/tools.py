@@ -58,16 +58,16 @@ def known_tools(request: ChatRequest, *, in_text: bool) -> KnownTools:
 def naming(tool: Tool) -> dict[str, Any]:
     """A tool in the form that `tool_choice` uses. The namespace is not sent."""
     kind, space = tool["type"], _space_of(tool)
-    found = {"type": kind, kind: {"name": name_of(tool)}}
-    return {**found, "namespace": {"name": space}} if space else found
+    choice = {"type": kind, kind: {"name": name_of(tool)}}
+    return {**choice, "namespace": {"name": space}} if space else choice
 
 
 def named_by(choice: str | Mapping[str, Any]) -> Sequence[Tool]:
     """The tools that a `tool_choice` names."""
     if isinstance(choice, str):
         return ()
-    found: Sequence[Tool] = choice["allowed_tools"]["tools"] if "allowed_tools" in choice else [choice]
-    return found
+    tools: Sequence[Tool] = choice["allowed_tools"]["tools"] if "allowed_tools" in choice else [choice]
+    return tools
 
 
 def choice_text(choice: str | Mapping[str, Any]) -> str:

@@ -65,21 +65,21 @@ def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Seen | None) -> flo
 
     For an agent, whose requests are unknown, that is its highest cost so far.
     """
-    known = seen or Seen()
+    past = seen or Seen()
     if isinstance(spec, Agent):
-        return known.dearest
+        return past.dearest
     limits = [request.sampling[name] for name in _MAX_TOKENS if request.sampling.get(name)]
-    longest = max([known.longest, *map(int, limits)])
+    longest = max([past.longest, *map(int, limits)])
     margin = _MARGIN if limits and seen is not None else 1.0
-    prompt = round(size_of(request) * (known.tokens_per_byte or _TOKENS_PER_BYTE) * margin)
+    prompt = round(size_of(request) * (past.tokens_per_byte or _TOKENS_PER_BYTE) * margin)
     return _most_usd(spec, prompt, longest) or 0.0
 
 
 def _most_usd(spec: ModelSpec, prompt: int, completion: int) -> float | None:
     """The price of these tokens, even if all of the output is reasoning; None if it is unknown."""
-    own = table_usd(spec, prompt, completion)
-    if own is not None or not isinstance(spec, HttpModel):
-        return own
+    usd = table_usd(spec, prompt, completion)
+    if usd is not None or not isinstance(spec, HttpModel):
+        return usd
     entry = listed(spec.model)
     usage = {"prompt_tokens": prompt, "completion_tokens": completion}
     reasoning = {**usage, "completion_tokens_details": {"reasoning_tokens": completion}}

@@ -146,8 +146,8 @@ class Spending:
     def _end_those_of_dead_processes(self) -> None:
         """A process that was killed cannot say what its requests cost."""
         if self._ledger is not None:
-            for name, each in list(self._open.items()):
-                if not self._ledger.is_alive(each.process):
+            for name, reserve in list(self._open.items()):
+                if not self._ledger.is_alive(reserve.process):
                     self._record({"end": name, "lost": True, "seen": None})
 
     def _record(self, event: list[Any] | dict[str, Any]) -> None:

@@ -24,8 +24,8 @@ _STANDARD = Path(os.__file__).parent
 def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
     """The file of `module:object`, and the folder it was found in: this one, or one of Python's."""
     name = target.partition(":")[0]
-    found = ((_file(name, place), place) for place in _places(folder))
-    return next(((file, place) for file, place in found if file is not None), None)
+    files = ((_file(name, place), place) for place in _places(folder))
+    return next(((file, place) for file, place in files if file is not None), None)
 
 
 def imported_modules(target: str, folder: Path) -> dict[str, str]:
@@ -34,10 +34,10 @@ def imported_modules(target: str, folder: Path) -> dict[str, str]:
     The keys are paths relative to the folder. The project's modules are those in the folder, and
     those found where the agent is, unless they are installed.
     """
-    own = own_module(target, folder)
-    if own is None:
+    module = own_module(target, folder)
+    if module is None:
         return {}
-    roots = [folder.resolve(), own[1]]
+    roots = [folder.resolve(), module[1]]
     places = [place for place in _places(folder) if any(map(place.is_relative_to, roots))]
     own_places = [
         place
@@ -46,7 +46,7 @@ def imported_modules(target: str, folder: Path) -> dict[str, str]:
     ]
     digests: dict[str, str] = {}
     for file in _imported(target.partition(":")[0], own_places):
-        if file != own[0] and (path := _path_from(folder, file)) and (digest := digest_of(file)):
+        if file != module[0] and (path := _path_from(folder, file)) and (digest := digest_of(file)):
             digests[path] = digest
     return digests
 
@@ -96,8 +96,8 @@ def _imported(first: str, places: Sequence[Path]) -> Iterator[Path]:
         parts = waiting.pop().split(".")
         for end in range(1, len(parts) + 1):
             name = ".".join(parts[:end])
-            found = (_file(name, place) for place in places if name not in seen)
-            file = next(filter(None, found), None)
+            files = (_file(name, place) for place in places if name not in seen)
+            file = next(filter(None, files), None)
             seen.add(name)
             if file is not None:
                 yield file

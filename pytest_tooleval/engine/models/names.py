@@ -63,7 +63,7 @@ def _check_label(name: str) -> None:
 def _unknown(name: str, reason: str, tables: ModelTables) -> ConfigError:
     provider, slash, rest = name.partition("/")
     alike_providers = get_close_matches(provider, known_providers()) if slash else []
-    spelled = [f"{known}/{rest}" for known in alike_providers]
+    spelled = [f"{other}/{rest}" for other in alike_providers]
     same = [
         label
         for label, table in tables.tables.items()
@@ -126,14 +126,14 @@ def newest_of(family: str, models: Mapping[str, Entry]) -> str | None:
     """
     if "/" in family or family in models:
         return None
-    found: dict[tuple[str, ...], dict[tuple[tuple[float, ...], ...], str]] = {}
+    families: dict[tuple[str, ...], dict[tuple[tuple[float, ...], ...], str]] = {}
     for name, entry in models.items():
         provider = str(entry["litellm_provider"])
-        own = name.removeprefix(f"{provider}/")
-        if provider in _MAKERS and own.startswith((f"{family}-", f"{family}.")):
-            words, version = _parts(own)
-            found.setdefault((provider, *words), {})[version] = f"{provider}/{own}"
-    newest = [versions[max(versions)] for versions in found.values()]
+        bare = name.removeprefix(f"{provider}/")
+        if provider in _MAKERS and bare.startswith((f"{family}-", f"{family}.")):
+            words, version = _parts(bare)
+            families.setdefault((provider, *words), {})[version] = f"{provider}/{bare}"
+    newest = [versions[max(versions)] for versions in families.values()]
     if len(newest) > 1:
         raise ConfigError(
             f"model name {family!r} means several families of models; name one of {first_few(newest, 8)}"

@@ -76,8 +76,8 @@ def cost_usd(
     suffix = _length(price, prompt) + tier
 
     def rate(name: str, otherwise: float | None = None) -> float | None:
-        found = price.get(name + suffix)
-        return found if isinstance(found, (int, float)) else otherwise
+        value = price.get(name + suffix)
+        return value if isinstance(value, (int, float)) else otherwise
 
     into, out = rate("input_cost_per_token"), rate("output_cost_per_token")
     if into is None or out is None:
@@ -120,11 +120,11 @@ def table_usd(spec: ModelSpec, prompt: int | None, completion: int | None) -> fl
 
 def usual_usd(spec: HttpModel, prompt: int, completion: int, reasoning: int = 0) -> float | None:
     """US dollars for these tokens at the table's prices, or else at the usual ones of litellm's list."""
-    own = table_usd(spec, prompt, completion + reasoning)
+    usd = table_usd(spec, prompt, completion + reasoning)
     entry = listed(spec.model) or {}
     into, out = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    if own is not None or not into or not out:
-        return own
+    if usd is not None or not into or not out:
+        return usd
     thought = entry.get("output_cost_per_reasoning_token") or out
     # Per million tokens, so that all costs are rounded alike.
     into, out, thought = (rate * 1_000_000 for rate in (into, out, thought))
@@ -167,6 +167,6 @@ def _plain_rate(price: Mapping[str, Any], name: str, tier: str) -> float | None:
 
 def _length(price: Mapping[str, Any], prompt_tokens: int) -> str:
     """The suffix of the price keys for a prompt of this length."""
-    limits = [int(found[1]) for key in price if (found := _ABOVE.match(key))]
+    limits = [int(match[1]) for key in price if (match := _ABOVE.match(key))]
     reached = [limit for limit in limits if prompt_tokens > limit * 1000]
     return f"_above_{max(reached)}k_tokens" if reached else ""

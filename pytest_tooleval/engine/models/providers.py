@@ -21,7 +21,7 @@ class Provider(NamedTuple):
     `keys` are the variables that may hold its key, the usual one first. Without a key, litellm logs in
     if `logs_in` is set, or any variable of `logins`; with `keyless`, none is needed.
 
-    Our client uses the `protocol` for models whose names begin with `own`, at the address `base`, or
+    Our client uses the `protocol` for models whose names begin with `prefix`, at the address `base`, or
     the one in a variable of `bases`. It sends the parameters `extra`, or all but litellm's own; others
     select litellm.
 
@@ -35,7 +35,7 @@ class Provider(NamedTuple):
     protocol: Protocol | None = None
     base: str = ""
     bases: tuple[str, ...] = ()
-    own: str = ""
+    prefix: str = ""
     also: tuple[str, ...] = ()
     logins: tuple[str, ...] = ()
     logs_in: bool = False
@@ -84,7 +84,7 @@ _ROWS = (
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta",
         ("GEMINI_API_BASE",),
-        own="gemini/gemini-",
+        prefix="gemini/gemini-",
         schemas=(("", "Gemini"), ("", "Vertex AI")),
         extra=_EXTRA | {"top_k"},
     ),

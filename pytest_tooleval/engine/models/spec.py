@@ -105,12 +105,12 @@ class _Model:
 
     def part(self: _M, count: int, number: int) -> _M:
         """The model with part `number` (from 0) of its limits, which are divided by `count`."""
-        own = functools.partial(share, count=count, number=number)
+        divided = functools.partial(share, count=count, number=number)
         return dataclasses.replace(
             self,
-            max_concurrency=self.max_concurrency and own(self.max_concurrency),
-            requests_per_minute=self.requests_per_minute and own(self.requests_per_minute),
-            tokens_per_minute=self.tokens_per_minute and own(self.tokens_per_minute),
+            max_concurrency=self.max_concurrency and divided(self.max_concurrency),
+            requests_per_minute=self.requests_per_minute and divided(self.requests_per_minute),
+            tokens_per_minute=self.tokens_per_minute and divided(self.tokens_per_minute),
         )
 
     @property
@@ -149,8 +149,8 @@ class CallableModel(_Model):
         """With a hash of its module, so that a changed agent is queried again."""
         if self.function is not None:
             return f"callable:{self.callable}@{self.digest}"
-        own = own_module(self.callable, self.folder)
-        return f"callable:{self.callable}" + (f"@{digest_of(own[0])}" if own else "")
+        module = own_module(self.callable, self.folder)
+        return f"callable:{self.callable}" + (f"@{digest_of(module[0])}" if module else "")
 
     @functools.cached_property
     def modules(self) -> Mapping[str, str]:
@@ -219,7 +219,7 @@ class HttpModel(_Model):
         row = self.provider
         if self.api is not None or not row.protocol:
             return "openai" if self.api == "openai" else None
-        ours = self.model.startswith(row.own) and not self._logs_in and self._is_translated
+        ours = self.model.startswith(row.prefix) and not self._logs_in and self._is_translated
         return row.protocol if ours else None
 
     @property

@@ -119,10 +119,10 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     (key,) = table.keys() & KINDS.keys()
     kind = Builtin if table[key] == LEXICAL else KINDS[key]
     fields = {each.name for each in dataclasses.fields(kind)}
-    own = {key: table[key] for key in fields & table.keys()}
+    values = {key: table[key] for key in fields & table.keys()}
     spec = kind(
         label=name,
-        **{**own, "omit": tuple(table.get("omit", ()))},
+        **{**values, "omit": tuple(table.get("omit", ()))},
         sampling={key: table[key] for key in SAMPLING if key in table},
         source=f"[{tables.prefix}models.{toml_key(name)}] in {tables.path}",
         folder=tables.path.parent if tables.path else None,
@@ -144,8 +144,8 @@ def _problems(table: Any) -> _Problems:
     try:
         msgspec.convert(table, _Table)
     except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `$.")
-        key = re.split(r"\W", place)[0]
+        message, _, path = str(error).partition(" - at `$.")
+        key = re.split(r"\W", path)[0]
         plain = message.replace("`", "").replace(" | null", "").replace("Expected", "expected")
         yield f"{key}: " + _EXPECTED.get(key, plain), key
     for key, value in table.items():
@@ -213,9 +213,9 @@ def _unknown_key(key: str) -> str:
             f"{key}: do not put API keys in a file; set an environment variable "
             'and name it with api_key_env = "MY_API_KEY"'
         )
-    known = _Table.__struct_fields__
-    hint = ", did you mean api_base?" if key in _ADDRESSES else near(key, known)
+    keys = _Table.__struct_fields__
+    hint = ", did you mean api_base?" if key in _ADDRESSES else near(key, keys)
     return (
-        f"unknown key {key!r}{hint}; expected one of: {', '.join(known)} "
+        f"unknown key {key!r}{hint}; expected one of: {', '.join(keys)} "
         "(put other parameters of the provider into the table `extra`)"
     )

@@ -31,15 +31,15 @@ class ModelTables:
         # tomllib gives no positions, so the usual spellings of the header are searched for.
         table = rf"{re.escape(self.prefix)}models\s*\.\s*[\"']?{re.escape(name)}[\"']?"
         header = re.compile(rf"^[ \t]*\[\s*{table}\s*(\.[^\]]*)?\]", re.MULTILINE)
-        found = header.search(self.text)
-        if found is None:
+        match = header.search(self.text)
+        if match is None:
             return str(self.path)
-        position = found.start()
+        position = match.start()
         if key is not None:
-            end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(self.text, found.end())
+            end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(self.text, match.end())
             limit = end.start() if end else len(self.text)
             line = re.compile(rf"^[ \t]*(?=[\"']?{re.escape(key)}[\"']?\s*=)", re.MULTILINE)
-            at = line.search(self.text, found.end(), limit)
+            at = line.search(self.text, match.end(), limit)
             position = at.end() if at else position
         return _place(self.path, self.text, position)
 
@@ -53,8 +53,8 @@ def key_place(path: Path, text: str, *keys: str) -> str:
     """`file:line:column` of the first of these keys or table headers, or else only the file."""
     for key in keys:
         start = rf"^[ \t]*(?=\[*\s*[\"']?{re.escape(key)}[\"']?\s*[=.\]:])"
-        if (found := re.search(start, text, re.MULTILINE)) is not None:
-            return _place(path, text, found.end())
+        if (match := re.search(start, text, re.MULTILINE)) is not None:
+            return _place(path, text, match.end())
     return str(path)
 
 
@@ -69,16 +69,16 @@ def read_tables(folder: Path) -> ModelTables:
 
     Having both is an error.
     """
-    own, project = folder / "tooleval.toml", folder / "pyproject.toml"
+    file, project = folder / "tooleval.toml", folder / "pyproject.toml"
     in_project = _tables(project, "tool.tooleval.") if project.is_file() else ModelTables()
-    if not own.is_file():
+    if not file.is_file():
         return in_project
     if in_project.tables:
         raise ConfigError(
-            f"{own}: models are defined both here and in [tool.tooleval] of {project}; keep one "
+            f"{file}: models are defined both here and in [tool.tooleval] of {project}; keep one "
             "of the two"
         )
-    return _tables(own, "")
+    return _tables(file, "")
 
 
 def _tables(path: Path, prefix: str) -> ModelTables:

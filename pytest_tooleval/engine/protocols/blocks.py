@@ -47,12 +47,12 @@ def read_blocks(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     # The other fields, such as how the message ended, belong to the model's last message, even if the
     # answer of a tool that the provider runs comes after it.
     last = next(each for each in reversed(chat.messages) if each.get("role") == "assistant")
-    made = last.get("tool_calls")
+    calls = last.get("tool_calls")
     last |= {key: value for key, value in message.items() if key not in ("role", "content")}
-    if made:
-        known = {as_text(call.get("id")) for call in made}
+    if calls:
+        ids = {as_text(call.get("id")) for call in calls}
         others = objects_in(message.get("tool_calls"))
-        last["tool_calls"] = [*made, *(call for call in others if call.get("id") not in known)]
+        last["tool_calls"] = [*calls, *(call for call in others if call.get("id") not in ids)]
     for field in unread_fields(last):
         chat.keep(field)
 
@@ -74,15 +74,15 @@ def _read(chat: ChatBuilder, block: Block) -> None:
 
 def read_call(chat: ChatBuilder, block: Block) -> None:
     """Read a call of a function, or of one of the provider's own tools."""
-    id, name, given = block.get("id"), as_text(block.get("name")), block.get("input")
+    id, name, arguments = block.get("id"), as_text(block.get("name")), block.get("input")
     if block.get("type") == "server_tool_use" and name.startswith(_SEARCH):
-        chat.search(id, given)
+        chat.search(id, arguments)
     elif block.get("type") == "server_tool_use" and name.endswith(_PROGRAM):
-        code = as_mapping(given)
-        chat.program(id, code.get("code") or (code.get("command") if len(code) == 1 else given))
+        code = as_mapping(arguments)
+        chat.program(id, code.get("code") or (code.get("command") if len(code) == 1 else arguments))
     else:
         hosted = block.get("type") != "tool_use"
-        chat.call(id, name, given, caller=block.get("caller"), hosted=hosted)
+        chat.call(id, name, arguments, caller=block.get("caller"), hosted=hosted)
 
 
 def read_result(chat: ChatBuilder, block: Block, tool: str, id: object) -> None:

@@ -87,8 +87,8 @@ class ChatBuilder:
 
     def answer(self, id: object, content: object, **fields: object) -> Message:
         """Add a tool's answer to a call. The `fields` describe the call's outcome."""
-        known = {name: value for name, value in fields.items() if value is not None}
-        message = {"role": "tool", "tool_call_id": id, "content": as_content(content), **known}
+        outcome = {name: value for name, value in fields.items() if value is not None}
+        message = {"role": "tool", "tool_call_id": id, "content": as_content(content), **outcome}
         self.messages.append(message)
         self._require_call(id, content)
         return message

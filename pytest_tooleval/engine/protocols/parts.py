@@ -25,17 +25,17 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
     """Read a message of generateContent."""
     is_reply = message.get("role") == "model"
     said: list[dict[str, Any]] = []
-    for each in as_list(message.get("parts")):
-        part = {"text": each} if isinstance(each, str) else each
+    for item in as_list(message.get("parts")):
+        part = {"text": item} if isinstance(item, str) else item
         if not isinstance(part, Mapping):
             chat.keep({"part": part}, replies=is_reply)
             continue
-        known = {_snake(key): value for key, value in part.items() if value is not None}
-        kinds = [key for key in known if key not in _ABOUT]
+        fields = {_snake(key): value for key, value in part.items() if value is not None}
+        kinds = [key for key in fields if key not in _ABOUT]
         kind = kinds[0] if kinds else "thought"
         for other in kinds[1:]:
-            chat.keep({other: known[other]}, replies=is_reply)
-        held = as_mapping(known.get(kind))
+            chat.keep({other: fields[other]}, replies=is_reply)
+        held = as_mapping(fields.get(kind))
         tool = as_text(held.get("toolType") or held.get("tool_type")).lower()
         id, name = held.get("id"), held.get("name") or tool
         if kind in ("function_call", "tool_call") and held:
@@ -47,10 +47,10 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
         elif kind == "code_execution_result":
             chat.result(id, held.get("output"))
         elif kind == "text":
-            if is_reply and not known.get("thought"):
-                chat.say(as_text(known[kind]))
+            if is_reply and not fields.get("thought"):
+                chat.say(as_text(fields[kind]))
             elif not is_reply:
-                said.append({"type": "text", "text": as_text(known[kind])})
+                said.append({"type": "text", "text": as_text(fields[kind])})
         elif kind in _FILES and not is_reply and (file := _file(held)):
             said.append(file)
         elif kind != "thought":
@@ -79,4 +79,4 @@ def _file(held: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _snake(name: str) -> str:
-    return _CAPITAL.sub(lambda found: f"_{found[1].lower()}", name)
+    return _CAPITAL.sub(lambda match: f"_{match[1].lower()}", name)

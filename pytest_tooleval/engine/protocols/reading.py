@@ -18,12 +18,12 @@ def replied(values: Iterable[Any]) -> dict[str, Any]:
 
 def contents_of(chat: ChatBuilder) -> dict[str, Any]:
     """The contents of all its messages besides text."""
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for message in chat.messages:
         for field in ("tool_calls", *EXTENSIONS):
             if message.get(field):
-                found[field] = [*found.get(field, ()), *message[field]]
-    return found
+                contents[field] = [*contents.get(field, ()), *message[field]]
+    return contents
 
 
 def read_messages(values: Iterable[Any]) -> ChatBuilder:

@@ -77,8 +77,8 @@ class ItemReader:
             self._chat.call(id, item.get("name"), item.get("input"), custom=True, **about)
         else:
             # A provider's tool, maybe an unknown one, named after its type.
-            place = as_mapping(item.get("environment")).get("type")
-            hosted = kind in _HOSTED or (kind == "shell_call" and place == "container_reference")
+            environment = as_mapping(item.get("environment")).get("type")
+            hosted = kind in _HOSTED or (kind == "shell_call" and environment == "container_reference")
             name = kind.removesuffix(_CALL)
             self._chat.call(id, name, arguments_of(item), hosted=hosted, **about)
             result = next((item[name] for name in _RESULTS if item.get(name) is not None), None)

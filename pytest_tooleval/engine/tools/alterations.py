@@ -75,11 +75,11 @@ class AlteredSource(ToolSource):
             return ToolAnswer(_DONE)
         if self._altered.kind in BEFORE and self._alterations.takes(tool.name):
             return ToolAnswer(BEFORE[self._altered.kind], "refused")
-        found = await self._source.answer(call, offered, messages)
-        if found is None or not self._alterations.takes(tool.name):
-            return found
-        text = self._altered.changed(found.text)
-        if self._altered.is_fault or not has_images(found.content):
-            return found._replace(content=text)
-        images = [part for part in found.content if is_image(part)]
-        return found._replace(content=[{"type": "text", "text": text}, *images])
+        answer = await self._source.answer(call, offered, messages)
+        if answer is None or not self._alterations.takes(tool.name):
+            return answer
+        text = self._altered.changed(answer.text)
+        if self._altered.is_fault or not has_images(answer.content):
+            return answer._replace(content=text)
+        images = [part for part in answer.content if is_image(part)]
+        return answer._replace(content=[{"type": "text", "text": text}, *images])

@@ -79,11 +79,11 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
     others = spec.is_elsewhere
     if protocol is None or (protocol == "openai" and (others or spec.provider.name not in _OPENAI)):
         return frozenset()
-    known = _OF_PROTOCOL[protocol]
+    features = _OF_PROTOCOL[protocol]
     if protocol == "openai" and needs_responses(spec.model):
-        known |= _RESPONSES
+        features |= _RESPONSES
     can_search = protocol in _HOSTED and not others and searches_tools(spec.model)
-    return known | (_CALLERS if can_search else frozenset())
+    return features | (_CALLERS if can_search else frozenset())
 
 
 def fitted(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[str, str]]:
@@ -116,9 +116,9 @@ def fitted(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[
             choice = {**choice, "allowed_tools": allowed}
         else:
             choice = naming(chosen[0])
-    for feature, (types, own) in _HOSTED.get(protocol or "", {}).items():
+    for feature, (types, hosted) in _HOSTED.get(protocol or "", {}).items():
         if feature in needed & features and not any(tool["type"].startswith(types) for tool in tools):
-            tools.append(own)
+            tools.append(hosted)
     instead = {f"tools.{feature}": _INSTEAD[feature] for feature in lacking}
     return structs.replace(request, tools=tools, tool_choice=choice), {**instead, **apart}
 
@@ -131,12 +131,12 @@ def _reconciled(
     tools = [*tools]
     if protocol not in _HOSTED:
         return tools, apart
-    direct = [place for place, tool in enumerate(tools) if _is_beyond_programs(tool)]
+    direct = [index for index, tool in enumerate(tools) if _is_beyond_programs(tool)]
     if direct and "allowed_callers" in features:
-        names = first_few([name_of(tools[place]) for place in direct])
+        names = first_few([name_of(tools[index]) for index in direct])
         apart["tools.allowed_callers"] = f"only direct calls of {names}, {_BEYOND_PROGRAMS}"
-        for place in direct:
-            tools[place] = _plain(tools[place], ["allowed_callers"], ())
+        for index in direct:
+            tools[index] = _plain(tools[index], ["allowed_callers"], ())
     wanted = {feature for tool in tools for feature in fields_of(tool)}
     if protocol == "anthropic" and {"defer_loading", "input_examples"} <= wanted & {*features}:
         apart["tools.input_examples"] = _BESIDE_DEFERRED
@@ -154,8 +154,8 @@ def _is_beyond_programs(tool: Tool) -> bool:
 def _require_carried(lacking: frozenset[Feature], spec: ModelSpec) -> None:
     if not isinstance(spec, HttpModel) or spec.protocol is not None:
         return
-    own = features_of(dataclasses.replace(spec, api=None, extra={}))
-    if lost := [feature for feature in FEATURES if feature in lacking & own]:
+    features = features_of(dataclasses.replace(spec, api=None, extra={}))
+    if lost := [feature for feature in FEATURES if feature in lacking & features]:
         cause = 'api = "litellm"' if spec.api == "litellm" else "the parameters that only litellm takes"
         raise ModelError(
             f"litellm loses {', '.join(lost)}, which {spec.model} has; remove {cause} from {spec.place} "
@@ -166,13 +166,13 @@ def _require_carried(lacking: frozenset[Feature], spec: ModelSpec) -> None:
 
 def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     """The features that a request needs."""
-    found: set[Feature] = set()
+    features: set[Feature] = set()
     for tool in request.tools:
-        found |= {feature for feature in FEATURES if feature in fields_of(_stated(tool))}
-        found |= {name for name in ("custom", "namespace") if name in tool}
+        features |= {feature for feature in FEATURES if feature in fields_of(_stated(tool))}
+        features |= {name for name in ("custom", "namespace") if name in tool}
     if isinstance(request.tool_choice, Mapping) and "allowed_tools" in request.tool_choice:
-        found.add("allowed_tools")
-    return frozenset(found)
+        features.add("allowed_tools")
+    return frozenset(features)
 
 
 def _stated(tool: Tool) -> Tool:
@@ -200,9 +200,9 @@ def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> 
     if kind is None:
         return tool
     inner = {name: value for name, value in tool[kind].items() if name not in lacking}
-    made = {**tool, kind: inner}
+    plain = {**tool, kind: inner}
     if "namespace" in lacking and "namespace" in tool:
-        del made["namespace"]
+        del plain["namespace"]
         if sum(name_of(other) == inner["name"] for other in others) > 1:
             inner["name"] = f"{tool['namespace']['name']}_{inner['name']}"
-    return made
+    return plain

@@ -57,12 +57,12 @@ def with_secrets(tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, An
 
 
 def _with_secrets(tool: Mapping[str, Any]) -> dict[str, Any]:
-    made = dict(tool)
+    sent = dict(tool)
     if "authorization" in tool:
-        made["authorization"] = _value(tool["authorization"])
+        sent["authorization"] = _value(tool["authorization"])
     if "headers" in tool:
-        made["headers"] = {name: _value(variable) for name, variable in tool["headers"].items()}
-    return made
+        sent["headers"] = {name: _value(variable) for name, variable in tool["headers"].items()}
+    return sent
 
 
 def _value(variable: str) -> str:

@@ -112,15 +112,15 @@ class LiveTools(ToolSource):
         """
         if not self._live.server.has(call.name, self._wanted):
             return None
-        found = await (self._run(call) if messages is None else self._recorded(call, messages))
-        return ToolAnswer(found)
+        content = await (self._run(call) if messages is None else self._recorded(call, messages))
+        return ToolAnswer(content)
 
     async def _recorded(self, call: ToolCall, messages: Sequence[Message]) -> Content:
         asked = self._question(call, messages)
         key = key_of(asked)
         cassette = self._live.cassette
-        found = None if cassette is None else cassette.find(key)
-        recorded: Content | None = None if found is None else found.message.get("content", "")
+        answer = None if cassette is None else cassette.find(key)
+        recorded: Content | None = None if answer is None else answer.message.get("content", "")
         if recorded is not None and not (self._fresh and cassette is not None and cassette.may_ask):
             self._replayed = True
             return recorded

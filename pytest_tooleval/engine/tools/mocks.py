@@ -32,8 +32,8 @@ from .toolbox import ends_chain
 
 def mocks_of(case: ResolvedCase) -> dict[str, Any]:
     """The mock of each tool, by the tool's own name."""
-    found = ((find_tool(case, name), mock) for name, mock in case.mock_responses.items())
-    return {tool.name: mock for tool, mock in found if tool is not None}
+    pairs = ((find_tool(case, name), mock) for name, mock in case.mock_responses.items())
+    return {tool.name: mock for tool, mock in pairs if tool is not None}
 
 
 class Mocks(ToolSource):
@@ -90,6 +90,6 @@ class Mocks(ToolSource):
                 if "params" not in entry or params_match(entry["params"], arguments, mode):
                     return number
             except ScoringError as error:
-                place = f"mock_responses.{call.name}.$when[{number}].params"
-                raise ScoringError(f"{self._case.suite}::{self._case.id}: {place}: {error}") from None
+                path = f"mock_responses.{call.name}.$when[{number}].params"
+                raise ScoringError(f"{self._case.suite}::{self._case.id}: {path}: {error}") from None
         return None

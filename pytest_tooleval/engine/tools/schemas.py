@@ -21,7 +21,7 @@ class ToolSchemas:
         self._providers = rules_of(spec)
         # Another host with a provider's protocol may accept what the provider refuses.
         self._refuses = isinstance(spec, HttpModel) and not spec.is_elsewhere
-        self._known: dict[bytes, list[Trouble]] = {}
+        self._by_schema: dict[bytes, list[Trouble]] = {}
 
     def changes(self, tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         """The schema parts that are hidden from the model, as fallbacks. Raises ModelError if one
@@ -30,11 +30,11 @@ class ToolSchemas:
         changes = {}
         functions = functions_of(tools) if self._providers else ()
         for function in functions:
-            found = self._troubles(function)
-            refused = next((one for one in found if self._providers & {*one.refused}), None)
+            troubles = self._troubles(function)
+            refused = next((one for one in troubles if self._providers & {*one.refused}), None)
             if refused is not None and self._refuses:
                 raise self._refusal(function["name"], refused)
-            hidden = [one for one in found if self._providers & {*one.hidden}]
+            hidden = [one for one in troubles if self._providers & {*one.hidden}]
             if hidden:
                 fields = [field_path(one.at[1:]) or field_path(one.at) for one in hidden]
                 without = f"a schema without {first_few(fields, 5)}"
@@ -43,15 +43,15 @@ class ToolSchemas:
 
     def _troubles(self, function: Mapping[str, Any]) -> list[Trouble]:
         key = to_json(function)
-        if key not in self._known:
-            self._known[key] = list(troubles(function))
-        return self._known[key]
+        if key not in self._by_schema:
+            self._by_schema[key] = list(troubles(function))
+        return self._by_schema[key]
 
     def _refusal(self, name: str, refused: Trouble) -> ModelError:
         provider = sorted(self._providers & {*refused.refused})[0]
-        place = f"tool {printable(name)}, {field_path(refused.at)}"
+        path = f"tool {printable(name)}, {field_path(refused.at)}"
         return ModelError(
-            f"{provider} refuses {refused.what} ({place}), so it was not asked; `tooleval "
+            f"{provider} refuses {refused.what} ({path}), so it was not asked; `tooleval "
             "validate` shows the line",
             kind="bad_request",
         )

@@ -45,11 +45,11 @@ def tool_tokens(tools: Sequence[Mapping[str, Any]], count: CountTokens) -> list[
     This counts the function as compact JSON. Providers show tools to their models in their own
     forms.
     """
-    found = []
+    counts = []
     for tool in tools:
         function = tool["function"]
         schema = function.get("parameters")
-        found.append(
+        counts.append(
             ToolTokens(
                 function["name"],
                 count(_json(function)),
@@ -58,7 +58,7 @@ def tool_tokens(tools: Sequence[Mapping[str, Any]], count: CountTokens) -> list[
                 tuple(Description(place, count(text)) for place, text in _descriptions(function)),
             )
         )
-    return sorted(found, key=lambda tool: -tool.tokens)
+    return sorted(counts, key=lambda tool: -tool.tokens)
 
 
 def largest_descriptions(tools: Sequence[ToolTokens], most: int) -> list[Description]:

@@ -75,8 +75,8 @@ class Toolbox:
     def approvals(self) -> Mapping[str, str]:
         """`approve` or `reject` for each tool, by name, whose approval the case decides."""
         answers = self.case.approvals.items()
-        found = ((find_tool(self.case, name), answer) for name, answer in answers)
-        return {tool.name: answer for tool, answer in found if tool is not None}
+        pairs = ((find_tool(self.case, name), answer) for name, answer in answers)
+        return {tool.name: answer for tool, answer in pairs if tool is not None}
 
     async def answers(
         self, calls: Sequence[ToolCall], messages: Sequence[Message] | None = None
@@ -96,14 +96,14 @@ class Toolbox:
         """
         if await self.forbids([call]):
             return None
-        found = self._offered(self._known(call))
-        if isinstance(found, ToolAnswer):
-            return found
-        if self._alterations.is_about(found.name):
-            raise self._cannot_alter(found.name)
+        offered = self._offered(self._named(call))
+        if isinstance(offered, ToolAnswer):
+            return offered
+        if self._alterations.is_about(offered.name):
+            raise self._cannot_alter(offered.name)
         allowed = (find_tool(self.case, name) for name in self._allowed)
-        if not any(tool is not None and tool.name == found.name for tool in allowed):
-            text = f"its own tool {found.name}, which may run only with {allowing(found.name)}"
+        if not any(tool is not None and tool.name == offered.name for tool in allowed):
+            text = f"its own tool {offered.name}, which may run only with {allowing(offered.name)}"
             raise ModelError(f"the agent called {text}", kind="tool_server")
         return ToolAnswer("")
 
@@ -116,24 +116,24 @@ class Toolbox:
 
     def require_altered(self, replies: Sequence[Reply]) -> None:
         """Raise ModelError if an agent itself ran a tool whose answers a variant alters."""
-        for each in replies if self.case.altered is not None else ():
-            answers = {answer.get("tool_call_id"): text_of(answer) for answer in each.answers}
-            for call, status, ours in each.calls_with_status:
-                found = self._offered(call)
-                if isinstance(found, ToolAnswer) or call.id not in answers:
+        for reply in replies if self.case.altered is not None else ():
+            answers = {answer.get("tool_call_id"): text_of(answer) for answer in reply.answers}
+            for call, status, ours in reply.calls_with_status:
+                offered = self._offered(call)
+                if isinstance(offered, ToolAnswer) or call.id not in answers:
                     continue
-                missing = self._alterations.is_missing(found.name, answers[call.id], ours=ours)
+                missing = self._alterations.is_missing(offered.name, answers[call.id], ours=ours)
                 if missing and status not in NOT_RUN:
-                    raise self._cannot_alter(found.name)
+                    raise self._cannot_alter(offered.name)
 
     async def repeat(self, replies: Sequence[Reply]) -> None:
         """Repeat a transcript's calls in the sources, because the next turn builds on their state."""
-        for each in replies:
-            for call, _, ours in each.calls_with_status:
+        for reply in replies:
+            for call, _, ours in reply.calls_with_status:
                 if ours:
                     await self._answer(call, None, repeated=True)
-                elif not isinstance(found := self._offered(call), ToolAnswer):
-                    self._alterations.skip(found.name)
+                elif not isinstance(offered := self._offered(call), ToolAnswer):
+                    self._alterations.skip(offered.name)
 
     @property
     def key_fields(self) -> Mapping[str, Any]:
@@ -167,17 +167,17 @@ class Toolbox:
         if call.hosted:
             return ToolAnswer("")  # by the provider
         names = [tool.name for tool in self.tools]
-        call = self._known(call)
-        found = self._offered(call)
+        call = self._named(call)
+        offered = self._offered(call)
         for source in self._sources:
-            asked = call if source.answers_all else found
+            asked = call if source.answers_all else offered
             if isinstance(asked, ToolAnswer) or (repeated and source.is_live):
                 continue
             answer = await source.answer(asked, names, messages)
             if answer is not None:
                 failed = answer.ran and reports_error(answer.text)
                 return answer._replace(status="error") if failed else answer
-        return found if isinstance(found, ToolAnswer) else _refused(f"{call.name} is not available")
+        return offered if isinstance(offered, ToolAnswer) else _refused(f"{call.name} is not available")
 
     def _offered(self, call: ToolCall) -> ToolCall | ToolAnswer:
         """The call with the offered tool's own name, or a refusal if there is no such tool."""
@@ -192,7 +192,7 @@ class Toolbox:
         """Whether one of these calls is forbidden."""
         if not self.case.forbids or not calls:
             return False
-        asked = self.case, list(map(self._known, calls)), self._turn
+        asked = self.case, list(map(self._named, calls)), self._turn
         try:
             asyncio.get_running_loop()
         except RuntimeError:  # of a recorded answer, which is read without one
@@ -200,7 +200,7 @@ class Toolbox:
         # In a thread, because a slow pattern must not block the loop.
         return await asyncio.to_thread(_is_forbidden, *asked)
 
-    def _known(self, call: ToolCall) -> ToolCall:
+    def _named(self, call: ToolCall) -> ToolCall:
         """The call with its tool's full name, because agents may leave out the namespace."""
         return self.known.read(call)
 
