@@ -241,7 +241,7 @@ def test_a_rule_of_other_trials_judges_those_that_were_asked() -> None:
     }
 
 
-@pytest.mark.parametrize("failure", ["forbidden_call", "blocked"])
+@pytest.mark.parametrize("failure", ["forbidden_call", "unexpected_exception", "blocked"])
 def test_no_threshold_makes_it_pass(failure: FailureCategory) -> None:
     row = recorded(trial("told", failure, overall=1.0))
     assert decide_again(row, Standard({"overall": 0.1}, {}, "any")).passes == 0
