@@ -16,7 +16,7 @@ import { Toolbar } from "./toolbar.js";
  * `options` are those of the run, `columns` those of trials and replies, `hrefOf` gives the editor's address for a suite file, and `actions`
  * the buttons for a trial.
  * @typedef {{load: Load, write: (query: string, isPushed: boolean) => void, options: Record<string, unknown>, columns: Record<string, Column[]>,
- *   hrefOf?: (file: string) => string, actions?: (row: Row, trial: number) => HTMLElement[]}} Surroundings
+ *   hrefOf?: (file: string) => string, actions?: (row: Row) => HTMLElement[]}} Surroundings
  */
 
 function legendNode() {

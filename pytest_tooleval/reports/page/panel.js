@@ -130,7 +130,7 @@ export class Panel {
     const { shown: wanted } = this;
     const chosen = number || row.trials.findIndex((trial) => !trial.passed) + 1 || 1;
     const body = el("div", {}, el("p", { class: "muted" }, row.trials.length ? "Loading…" : "This case was not run."));
-    const actions = el("div", { class: "row actions" }, copyButton(commandFor(row, this.around.options)), ...(this.around.actions?.(row, chosen - 1) ?? []));
+    const actions = el("div", { class: "row actions" }, copyButton(commandFor(row, this.around.options)), ...(this.around.actions?.(row) ?? []));
     this.replace(isNew, ...this.headNodes(row), this.modelTabs(index, found), ...aboutNodes(row), actions, ...(row.trials.length > 1 ? [this.trialTabs(row, chosen)] : []), body);
     if (!row.trials.length) return;
     const nodes = await this.whole(row, (whole) => [

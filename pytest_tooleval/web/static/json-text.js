@@ -110,34 +110,19 @@ function splice(text, from, to, raw) {
 }
 
 /**
- * The text with another value at a path. A new key is added in the place that `order` gives, else at the end.
+ * The text with another value at a path. A new key is added at `index`, else at the end.
  * @param {string} text
  * @param {Path} path whose parents exist
  * @param {string} raw JSON text
- * @param {string[]} order
+ * @param {number} index
  */
-export function setRaw(text, path, raw, order = []) {
+export function setRaw(text, path, raw, index = Infinity) {
   const place = find(text, path);
   if (place !== null) return splice(text, place.from, place.to, indented(text, raw, indentAt(text, place.from)));
   const parent = find(text, path.slice(0, -1));
   if (parent === null) return text;
   const key = path[path.length - 1];
-  return insertMember(text, parent, placeOf(key, membersOf(text, parent), order), typeof key === "string" ? `${JSON.stringify(key)}: ` : "", raw);
-}
-
-/**
- * After the last of the keys that precede it in `order`, else before those that follow.
- * @param {string | number} key
- * @param {Member[]} members
- * @param {string[]} order
- */
-function placeOf(key, members, order) {
-  const keys = members.map((member) => String(member.key));
-  const rank = order.indexOf(String(key));
-  const before = order.slice(0, Math.max(0, rank)).filter((each) => keys.includes(each)).pop();
-  if (before !== undefined) return keys.lastIndexOf(before) + 1;
-  const after = rank < 0 ? -1 : keys.findIndex((each) => order.indexOf(each) > rank);
-  return after < 0 ? Infinity : after;
+  return insertMember(text, parent, index, typeof key === "string" ? `${JSON.stringify(key)}: ` : "", raw);
 }
 
 /**
@@ -174,21 +159,4 @@ function insertMember(text, parent, index, key, raw) {
   const made = key + indented(text, raw, indent);
   if (index < members.length) return splice(text, members[index].from, members[index].from, made + "," + gap);
   return splice(text, last.value.to, last.value.to, "," + gap + made);
-}
-
-/**
- * The text without a key or an item.
- * @param {string} text
- * @param {Path} path
- */
-export function removeAt(text, path) {
-  const parent = find(text, path.slice(0, -1));
-  if (parent === null) return text;
-  const members = membersOf(text, parent);
-  const member = memberOf(members, path[path.length - 1]);
-  if (member === undefined) return text;
-  const at = members.indexOf(member);
-  if (members.length === 1) return splice(text, parent.from + 1, parent.to - 1, "");
-  if (at > 0) return splice(text, members[at - 1].value.to, member.value.to, "");
-  return splice(text, member.from, members[1].from, "");
 }

@@ -61,7 +61,7 @@ class RunPage {
       options: this.state.options,
       columns: this.project.columns,
       hrefOf: (/** @type {string} */ file) => (file.endsWith(".py") ? "" : suiteHash(file)),
-      actions: (/** @type {Row} */ row, /** @type {number} */ trial) => this.actionsFor(row, trial),
+      actions: (/** @type {Row} */ row) => this.actionsFor(row),
       runHref: runHash,
       address,
     };
@@ -72,20 +72,16 @@ class RunPage {
     return call("GET", `${historyPath(this.state.id)}/cases${query({ nodeid: row.nodeid })}`, { read: exactJson });
   }
 
-  /** The buttons for a trial. @param {Row} row @param {number} number of the trial, from 0 */
-  actionsFor(row, number) {
+  /** The buttons for a case. @param {Row} row */
+  actionsFor(row) {
     const again = this.again();
     for (const name of ["file", "model", "case"]) again.delete(name);
     for (const [name, value] of [["file", row.file], ["model", row.model], ["case", row.case]]) if (value) again.append(name, value);
     const editor = `vscode://file/${[...this.project.root.split(/[\\/]/), ...row.file.split("/")].filter(Boolean).map(encodeURIComponent).join("/")}:${row.line || 1}`;
     if (row.file.endsWith(".py")) return [link(editor, "Open in VS Code", { class: "button" }), el("small", { class: "muted" }, "A Python test: edit it in its file, and run it with pytest.")];
-    const trial = row.trials[number];
-    // Loads the JSON grammar, which is large.
-    const take = async () => (await import("./accept.js")).accept(row, (await this.load(row)).trials[number]);
     return [
       link(`#/run?${again}`, "Run this case again", { class: "button" }),
       link(editor, "Open in VS Code", { class: "button" }),
-      ...(trial && !trial.passed && !trial.error ? [button("Accept this answer…", () => void take())] : []),
     ];
   }
 

@@ -142,7 +142,7 @@ class Editor {
     const items = this.data[key];
     const spell = (/** @type {unknown} */ value) => JSON.stringify(value, null, unitOf(text));
     const count = Array.isArray(items) ? items.length : 0;
-    this.json.change(Array.isArray(items) ? insertItem(text, [key], count, spell(item)) : setRaw(text, [key], spell([item]), ["tools", "test_cases"]));
+    this.json.change(Array.isArray(items) ? insertItem(text, [key], count, spell(item)) : setRaw(text, [key], spell([item]), key === "tools" ? 1 : Infinity));
     this.goToPath([key, count, ...first]);
   }
 

@@ -627,95 +627,6 @@ def test_a_partial_run_does_not_replace_the_last_whole_one(weather: Site) -> Non
     assert sorted(line.count("L") for line in lines) == [0, 1]
 
 
-def test_an_answer_is_accepted_as_expected(weather: Site) -> None:
-    page = weather.page
-    suite = json.loads(WEATHER)
-    params = {"city": {"$contains": "Paris"}, "units": {"$optional": {"$any_of": ["kelvin"]}}}
-    suite["test_cases"][0]["expected_params"] = {**params, "days": {"$gte": 3}}
-    weather.write("weather.tooleval.json", suite)
-    given = {"city": "Rome", "units": "celsius", "days": 5}
-    weather.script({**weather.calls, PARIS: [["get_weather", given]]})
-    run = weather.run("agent")
-    weather.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
-    page.get_by_role("button", name="Accept this answer").click()
-    page.locator("dialog .plus", has_text="Rome").wait_for()
-    page.get_by_role("button", name="Update suite").click()
-    expect(page.locator("dialog")).to_have_count(0)
-    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
-    assert case["expected_params"] == {
-        "city": {"$contains": "Rome"},
-        "units": {"$optional": {"$any_of": ["kelvin", "celsius"]}},
-        "days": {"$gte": 3},
-    }
-    page.get_by_role("button", name="Close").click()
-    with page.expect_download() as report:
-        page.get_by_role("link", name="Download report").click()
-    assert report.value.suggested_filename == f"tooleval-{run}.html"
-
-
-@pytest.mark.parametrize("in_order", [True, False])
-def test_several_calls_are_accepted(weather: Site, in_order: bool) -> None:
-    page = weather.page
-    suite = json.loads(WEATHER)
-    params = [{"city": {"$contains": "Lyon"}}, {"units": "celsius"}]
-    calls = [{"tool": "get_weather", "params": each} for each in params]
-    suite["test_cases"] = [{"id": "two", "prompt": PARIS, "expected_calls": calls}]
-    weather.write("weather.tooleval.json", suite)
-    given = [{"city": "Rome"}, {"city": "Nice", "units": "celsius"}]
-    weather.script({PARIS: [["get_weather", each] for each in given[:: 1 if in_order else -1]]})
-    run = weather.run("agent")
-    weather.go(f"runs/{run}?case=weather.tooleval.json%3A%3Atwo")
-    page.get_by_role("button", name="Accept this answer").click()
-    page.get_by_role("button", name="Update suite").click()
-    expect(page.locator("dialog")).to_have_count(0)
-    (case,) = json.loads(weather.text("weather.tooleval.json"))["test_cases"]
-    found = [each["params"] for each in case["expected_calls"]]
-    # Calls in another order are taken as they came.
-    assert found == ([{"city": {"$contains": "Rome"}}, params[1]] if in_order else given[::-1])
-
-
-def test_a_forbidden_call_is_not_accepted_and_no_matcher_is_emptied(weather: Site) -> None:
-    page = weather.page
-    suite = json.loads(WEATHER)
-    first = suite["test_cases"][0]
-    first["expected_params"] = {"city": {"$contains": "Paris"}}
-    suite["test_cases"] = [first, {**first, "id": "no", "forbidden_calls": ["get_weather"]}]
-    del suite["test_cases"][1]["expected_tool"], suite["test_cases"][1]["expected_params"]
-    suite["test_cases"][1]["expected_tool"] = None
-    weather.write("weather.tooleval.json", suite)
-    weather.script({**weather.calls, PARIS: [["get_weather", {"city": ""}]]})
-    run = weather.run("agent")
-    accept = page.get_by_role("button", name="Accept this answer")
-    weather.go(f"runs/{run}?case=weather.tooleval.json%3A%3Ano")
-    accept.click()
-    page.locator("dialog", has_text="it makes a forbidden call").wait_for()
-    page.locator("dialog").get_by_role("button", name="Close").last.click()
-    weather.go(f"runs/{run}?case=weather.tooleval.json%3A%3Awhats-the-weather-in-paris")
-    accept.click()
-    page.get_by_role("button", name="Update suite").click()
-    expect(page.locator("dialog", has_text="Accept this answer")).to_have_count(0)
-    case = json.loads(weather.text("weather.tooleval.json"))["test_cases"][0]
-    assert case["expected_params"] == {"city": ""}
-
-
-def test_no_answer_to_a_simulated_user_is_accepted(site: Site) -> None:
-    played = {"id": "played", "user": {"goal": "Get it.", "model": "ada"}, "expected_calls": []}
-    look = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-    suite = {"name": "s", "tools": [look], "test_cases": [{**played, "expected_text": ["Rome"]}]}
-    site.write("s.tooleval.json", json.dumps(suite))
-    ada = "def ada(messages, tools):\n    return '###STOP###' if len(messages) > 2 else 'Go.'\n"
-    bot = "def bot(messages, tools):\n    return 'Paris'\n"
-    site.write("cast.py", ada + bot)
-    tables = (f'[models.{name}]\ncallable = "cast:{name}"\n' for name in ("ada", "bot"))
-    site.write("tooleval.toml", "".join(tables))
-    before = site.text("s.tooleval.json")
-    run = site.run("bot", file="s.tooleval.json")
-    site.go(f"runs/{run}?case=s.tooleval.json%3A%3Aplayed")
-    site.page.get_by_role("button", name="Accept this answer").click()
-    site.page.locator("dialog", has_text="differs each time").wait_for()
-    assert site.text("s.tooleval.json") == before
-
-
 def test_a_run_that_passed_its_gate_is_marked_so_and_a_tag_is_seen(weather: Site) -> None:
     page = weather.page
     for rate in ("0.4", "0.9"):
@@ -940,5 +851,4 @@ def test_a_python_test_is_shown_and_not_edited(site: Site) -> None:
         page.get_by_text("A Python test: edit it in its file, and run it with pytest.")
     ).to_be_visible()
     expect(page.get_by_role("link", name="Open in VS Code")).to_be_visible()
-    expect(page.get_by_role("button", name="Accept this answer")).to_have_count(0)
     expect(page.get_by_role("link", name="test_it.py:4")).to_have_count(0)
