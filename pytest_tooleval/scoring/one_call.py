@@ -109,7 +109,7 @@ def share_of(
     return compare(expected, _given(case, expected, call), MODES[case.param_scoring])
 
 
-def _given(case: ResolvedCase, expected: Mapping[str, Any], call: ToolCall) -> Mapping[str, Any] | None:
+def _given(case: ResolvedCase, expected: Mapping[str, Any], call: ToolCall) -> dict[str, Any] | None:
     """Return the arguments without the nulls by which strict tools leave out what may be absent."""
     arguments = call.arguments or {}
     absent = (name for name, value in arguments.items() if value is None)

@@ -467,15 +467,18 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     @property
     def variations(self) -> list[ResolvedCase]:
         """The case with a single list of calls in each part; together, these have all that are right."""
-        choices = [part.alternatives for part in self.parts]
-        if all(len(each) == 1 for each in choices):
+        expected, turns = self.expected.alternatives, [each.turn.alternatives for each in self.turns]
+        most = max([len(expected), *map(len, turns)])
+        if most == 1:
             return [self]
         cases = []
-        for number in range(max(map(len, choices))):
-            *turns, expected = (each[min(number, len(each) - 1)] for each in choices)
+        for number in range(most):
             pairs = zip(self.turns, turns, strict=True)
-            of_turns = tuple(structs.replace(turn, turn=each) for turn, each in pairs)
-            cases.append(structs.replace(self, expected=expected, turns=of_turns))
+            of_turns = (
+                structs.replace(turn, turn=each[min(number, len(each) - 1)]) for turn, each in pairs
+            )
+            of_case = expected[min(number, len(expected) - 1)]
+            cases.append(structs.replace(self, expected=of_case, turns=tuple(of_turns)))
         return cases
 
     @property

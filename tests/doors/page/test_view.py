@@ -17,6 +17,7 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.choices import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.results import Outcome
+from pytest_tooleval.record.status import CallStatus
 from pytest_tooleval.reports.html import html_text
 
 from .conftest import Opened
@@ -233,7 +234,7 @@ def test_a_call_that_did_not_end_well_says_so(draw: Draw) -> None:
     names = ("pay", "look", "refund", "ask", "wait")
     calls = tuple(ToolCall(name, {}, id=name) for name in names)
     answer = {"role": "tool", "tool_call_id": "ask", "content": "timed out"}
-    statuses = ("refused", "error", "waiting", None, None)
+    statuses: tuple[CallStatus | None, ...] = ("refused", "error", "waiting", None, None)
     stopped = structs.replace(reply, calls=calls, status=statuses, answers=(answer,))
     line = "look was answered with an error, so it was not played on the world"
     talk = structs.replace(made.transcript, replies=(stopped,))

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_tooleval.record.calls import ToolCall
+from pytest_tooleval.record.status import CallStatus
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring.leaks import passes_on, reveals
 from pytest_tooleval.scoring.trial import score_transcript
@@ -314,10 +315,9 @@ def test_a_fault_takes_the_result_of_a_call_that_is_not_made_again(tmp_path: Pat
     data = {"name": "s", "world": "desk:Desk", "tools": TOOLS, "test_cases": [test]}
     suite = parse_suite(json.dumps(data), str(tmp_path / "s.tooleval.json"))
     case = structs.replace(resolve(suite, suite.test_cases[0]), altered=AlteredAnswers(kind))
-    first = structs.replace(
-        reply("look", answer="..."), status=("refused" if kind == "error" else "executed",)
-    )
-    second = structs.replace(reply("look", answer='{"total": 40}'), status=("executed",))
+    status: CallStatus = "refused" if kind == "error" else "ok"
+    first = structs.replace(reply("look", answer="..."), status=(status,))
+    second = structs.replace(reply("look", answer='{"total": 40}'), status=("ok",))
     given_up = score_transcript(case, Transcript((), (first, reply(text="?"))))
     assert given_up.failure == "missing_result"
     assert score_transcript(case, Transcript((), (first, second, reply(text="40")))).passed
