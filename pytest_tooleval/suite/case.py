@@ -473,12 +473,11 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
             return [self]
         cases = []
         for number in range(most):
-            pairs = zip(self.turns, turns, strict=True)
-            of_turns = (
-                structs.replace(turn, turn=each[min(number, len(each) - 1)]) for turn, each in pairs
-            )
+            nth = [each[min(number, len(each) - 1)] for each in turns]
+            pairs = zip(self.turns, nth, strict=True)
+            of_turns = tuple(structs.replace(turn, turn=each) for turn, each in pairs)
             of_case = expected[min(number, len(expected) - 1)]
-            cases.append(structs.replace(self, expected=of_case, turns=tuple(of_turns)))
+            cases.append(structs.replace(self, expected=of_case, turns=of_turns))
         return cases
 
     @property
