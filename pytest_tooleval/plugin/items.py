@@ -181,7 +181,7 @@ class CaseItem(pytest.Item):
         is_setup, is_skip = report.when == "setup", report.skipped and not hasattr(report, "wasxfail")
         if is_setup and result is not None and result.outcome == "error" and not report.skipped:
             return result
-        if is_setup or (is_skip and result is not None and not result.called_forbidden):
+        if is_setup or (is_skip and result is not None and not result.fails_despite.marks):
             outcome: Outcome = "skipped" if report.skipped else "error"
             return structs.replace(self.task.placed.blank, outcome=outcome, reason=reason_in(report))
         return result and settle(report, result, call)
@@ -192,7 +192,7 @@ def settle(report: pytest.TestReport, result: CaseResult, call: pytest.CallInfo[
 
     Nothing excuses a forbidden call, whoever set the mark.
     """
-    if report.skipped and result.called_forbidden:
+    if report.skipped and result.fails_despite.marks:
         report.outcome = "failed"
         vars(report).pop("wasxfail", None)
         if isinstance(report.longrepr, tuple) and call.excinfo is not None:

@@ -72,7 +72,7 @@ def _ending(case: PythonCase, raised: list[BaseException]) -> Iterator[None]:
     except (*_PASSING_ON, pytest.skip.Exception, unittest.SkipTest) as error:
         if case.has_asked and not isinstance(error, _PASSING_ON):
             result = case.skipped(str(error))
-            if result.called_forbidden:
+            if result.fails_despite.marks:
                 raise CaseFailure(result.reason) from None
         raise
     except BaseException as error:

@@ -197,7 +197,7 @@ class PythonCase:
         assert self.question is not None
         self.ended(None)
         found, blank = self._evaluated(self.number + 1), self.question.placed.blank
-        if not found.called_forbidden:
+        if not found.fails_despite.marks:
             found = structs.replace(blank, outcome="skipped", reason=clean_reason(reason))
         self.result = found
         return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal, overload
+from typing import Annotated, Literal, NamedTuple, get_args, overload
 
 import msgspec
 from msgspec import Struct
@@ -53,6 +53,29 @@ FailureCategory = Literal[
     "over_limit",
     "below_threshold",
 ]
+
+
+class Despite(NamedTuple):
+    """Whether a failure remains one despite lower thresholds, other trials that pass, gates, or marks.
+
+    Marks are `xfail` and skips by others.
+    """
+
+    thresholds: bool = False
+    trials: bool = False
+    gates: bool = False
+    marks: bool = False
+
+
+# Each of these may excuse a failure of any other category.
+FIRM: Mapping[str | None, Despite] = {
+    "forbidden_call": Despite(thresholds=True, trials=True, gates=True, marks=True),
+    # Unless the case lowers its threshold; and only a gate on policies judges it.
+    "broken_policy": Despite(trials=True),
+    "unexpected_exception": Despite(thresholds=True, gates=True),
+    **dict.fromkeys(("not_stopped", *get_args(NoAnswerCategory)), Despite(thresholds=True)),
+}
+_EXCUSABLE = Despite()
 # The beginning of the reason for a failed case that is marked xfail.
 EXPECTED_FAILURE = "expected to fail"
 # Placeholder in a comparison: a missing or unexpected argument.
@@ -124,6 +147,10 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
     ] = None
     error: Annotated[TrialError | None, doc("The error; null with an answer.")] = None
     scores: Annotated[Mapping[str, ScoreRow], doc("Scores by metric.")] = {}
+
+    @property
+    def fails_despite(self) -> Despite:
+        return FIRM.get(self.failure, _EXCUSABLE)
 
     @property
     def values(self) -> dict[str, float | None]:
@@ -275,9 +302,10 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         return any(trial.failure == "broken_policy" for trial in self.trials)
 
     @property
-    def has_raised(self) -> bool:
-        """True if a trial of a Python test raised anything but a failed assertion."""
-        return any(trial.failure == "unexpected_exception" for trial in self.trials)
+    def fails_despite(self) -> Despite:
+        """Whether the failure of any trial remains one despite each."""
+        each = (trial.fails_despite for trial in self.trials)
+        return Despite(*map(any, zip(_EXCUSABLE, *each, strict=True)))
 
     @property
     def leaked(self) -> bool:

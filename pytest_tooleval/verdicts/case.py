@@ -9,18 +9,15 @@ from msgspec import structs
 
 from ..record.metrics import POLICIES
 from ..record.no_answer import NoAnswerCategory
-from ..record.results import CaseRow, FailureCategory, Outcome, TrialRow
+from ..record.results import FIRM, CaseRow, FailureCategory, Outcome, TrialRow
 from ..record.thresholds import missed_text, missed_thresholds, needed_of, over_limit
 
 if TYPE_CHECKING:
     from ..suite.case import ResolvedCase
 
 Decision = tuple[Outcome, dict[str, float | None], str]
-_NO_ANSWER = get_args(NoAnswerCategory)
-# Failures regardless of thresholds and limits.
-_FINAL = ("forbidden_call", "not_stopped", "unexpected_exception", *_NO_ANSWER)
 # Failures of a whole case, if all of its trials have one, regardless of its mean scores.
-_WITHOUT_SCORES = ("unexpected_exception", *_NO_ANSWER)
+_WITHOUT_SCORES = ("unexpected_exception", *get_args(NoAnswerCategory))
 
 
 class Standard(NamedTuple):
@@ -62,11 +59,12 @@ def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
     answered = [trial for trial in trials if trial.error is None]
     scores = mean_scores(answered)
     errors = [trial.error for trial in trials if trial.error is not None]
-    # Unless the case lowers its threshold.
-    policies = ("broken_policy",) if by.thresholds.get(POLICIES, 0) >= 1 else ()
-    for failure in ("forbidden_call", *policies):
-        if broken := next((trial for trial in answered if trial.failure == failure), None):
-            return "failed", scores, _of_trial(broken, trials)
+    firm = [trial for trial in answered if trial.fails_despite.trials]
+    if by.thresholds.get(POLICIES, 0) < 1:
+        firm = [trial for trial in firm if trial.failure != "broken_policy"]
+    if firm:
+        worst = min(firm, key=lambda trial: [*FIRM].index(trial.failure))
+        return "failed", scores, _of_trial(worst, trials)
     # What cannot be read may be a forbidden call, which no other trial makes up for.
     unread = next((error for error in errors if error.kind == "unread"), None)
     if by.forbids and unread is not None:
@@ -110,7 +108,7 @@ def decide_again(row: CaseRow, by: Standard) -> CaseRow:
 
 
 def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
-    if trial.error is not None or trial.failure in _FINAL:
+    if trial.error is not None or trial.fails_despite.thresholds:
         return trial
     missed = missed_thresholds(trial.values, by.thresholds)
     wrong = ", ".join(missed_text(metric, *pair) for metric, pair in missed.items())

@@ -106,7 +106,7 @@ def is_judged_by_gate(gates: Gates, case: CaseRow) -> bool:
     """
     if case.variant or not gates:
         return False
-    if case.called_forbidden or case.may_hide_forbidden or case.has_raised:
+    if case.fails_despite.gates or case.may_hide_forbidden:
         return False
     return any(rule.covers(case) for rule in gates.rules)
 
