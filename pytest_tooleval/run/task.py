@@ -12,6 +12,7 @@ from ..engine.trial import Job
 from ..record.results import CaseResult
 from ..replies.conversation import Conversation
 from ..suite.case import ResolvedCase
+from ..suite.changes import changes_of
 from .place import CaseAndBlank, Origin
 from .scored import evaluate
 
@@ -39,6 +40,4 @@ class Task:
         result = evaluate(self.placed, answers, self.job.scorers, explain=explain)
         if self.unchanged is None:
             return result
-        from ..variants.variant import changes_of
-
         return structs.replace(result, changes=changes_of(self.unchanged, self.job.case))

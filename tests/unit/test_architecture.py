@@ -58,7 +58,6 @@ DOORS = {
     ("plugin.suites", "mcp"),  # tools_from
     ("plugin.cases", "variants"),  # --tooleval-variant
     ("plugin.hookspecs", "variants"),
-    ("run.task", "variants"),
     ("__init__", "variants"),
     ("python.agents", "agents"),
     ("plugin.python_mutants", "mutation"),  # a plugin that `tooleval mutate` loads

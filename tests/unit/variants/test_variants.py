@@ -16,6 +16,7 @@ from pytest_tooleval.engine.players import player_request
 from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.suite.case import ResolvedCase
+from pytest_tooleval.suite.changes import changes_of
 from pytest_tooleval.suite.load import load_suite, parse_suite
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
@@ -23,7 +24,7 @@ from pytest_tooleval.suite.types import MAX_TRIALS
 from pytest_tooleval.variants.blame import conditions
 from pytest_tooleval.variants.builtin import add_built_in
 from pytest_tooleval.variants.revisions import parts_of, suite_at
-from pytest_tooleval.variants.variant import Variants, changes_of
+from pytest_tooleval.variants.variant import Variants
 
 DESCRIBED = {
     "type": "object",
