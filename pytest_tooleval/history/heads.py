@@ -132,12 +132,12 @@ class KeptRun(NamedTuple):
         """The cases with this id, or `ID[VARIANT]`."""
         # Only lines that hold it are decoded: a trend looks for one of thousands, in a hundred runs.
         text, start = gzip.decompress(self.packed), to_json(name.partition("[")[0])[:-1]
-        found, at = [], text.find(start)
+        cases, at = [], text.find(start)
         while at >= 0:
             end = text.index(b"\n", at)
-            found.append(_READ_CASE.decode(text[text.rfind(b"\n", 0, at) + 1 : end]))
+            cases.append(_READ_CASE.decode(text[text.rfind(b"\n", 0, at) + 1 : end]))
             at = text.find(start, end)
-        return [case for case in found if case.name == name]
+        return [case for case in cases if case.name == name]
 
 
 def pack_head(head: Head, cases: Iterable[ShortCase]) -> bytes:
@@ -163,8 +163,8 @@ def unpack_head(data: bytes, id: str, where: str) -> KeptRun:
 
 def short_case(row: CaseRow, member: int = 0, start: int = 0, size: int = 0) -> ShortCase:
     overall = row.scores.get("overall") if row.outcome in SCORED else None
-    known = (row.nodeid, row.file, row.suite, row.case, row.variant, row.model, row.outcome)
-    return ShortCase(*known, overall, row.passes, row.answered, row.case_digest, member, start, size)
+    fields = (row.nodeid, row.file, row.suite, row.case, row.variant, row.model, row.outcome)
+    return ShortCase(*fields, overall, row.passes, row.answered, row.case_digest, member, start, size)
 
 
 def parts_of(rows: Iterable[CaseRow]) -> tuple[Sums, ...]:

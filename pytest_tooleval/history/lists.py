@@ -33,7 +33,7 @@ def list_runs(
     several suites have in the runs that were read.
     """
     is_file = suite is not None and suite.endswith(SUITE_ENDING)
-    found, files = [], []
+    summaries, files = [], []
     for run in runs:
         head = run.head
         parts = _parts(head, suite, is_file)
@@ -46,11 +46,11 @@ def list_runs(
             if not any(part.model and model in (None, part.model) for part in parts):
                 continue
             summary = _narrowed(summary, parts, model, suite)
-        found.append(structs.replace(summary, tags=tuple(tags.get(summary.id, ()))))
-        if len(found) == limit:
+        summaries.append(structs.replace(summary, tags=tuple(tags.get(summary.id, ()))))
+        if len(summaries) == limit:
             break
     check_one_file(files, suite or "", is_there)
-    return found
+    return summaries
 
 
 def _parts(head: Head, suite: str | None, is_file: bool) -> list[Sums]:
@@ -79,9 +79,9 @@ def check_one_file(
     of_runs: Iterable[Collection[str]], suite: str, is_there: IsThere, case: str = ""
 ) -> None:
     """Raise ToolevalError if runs have the suite or case in several files, unless one file moved."""
-    known = list(of_runs)
-    files = {file for each in known for file in each}
-    if all(len(each) < 2 for each in known) and sum(map(is_there, files)) < 2:
+    files_of_runs = list(of_runs)
+    files = {file for each in files_of_runs for file in each}
+    if all(len(each) < 2 for each in files_of_runs) and sum(map(is_there, files)) < 2:
         return
     what, after = ("a case", f"::{case}") if case else ("a suite", "")
     names = [printable(file + after) for file in sorted(files)]

@@ -100,15 +100,15 @@ class Bucket(_HistoryPlace):
             raise ConfigError(why) from None
         # In a bucket, making folders would need permission to create buckets.
         protocols = self._files.protocol
-        own = (protocols,) if isinstance(protocols, str) else protocols
-        self._has_folders = bool({"file", "memory"} & set(own))
+        names = (protocols,) if isinstance(protocols, str) else protocols
+        self._has_folders = bool({"file", "memory"} & set(names))
 
     def files(self, folder: str) -> dict[str, int | None]:
-        found = []
+        entries = []
         with self._trying("read"), contextlib.suppress(FileNotFoundError):
             self._files.invalidate_cache()
-            found = self._files.ls(f"{self._root}/{folder}", detail=True)
-        sizes = {each["name"].rstrip("/").rpartition("/")[2]: each["size"] or 0 for each in found}
+            entries = self._files.ls(f"{self._root}/{folder}", detail=True)
+        sizes = {each["name"].rstrip("/").rpartition("/")[2]: each["size"] or 0 for each in entries}
         return {f"{folder}/{name}": size for name, size in sizes.items() if name}
 
     def size(self, name: str) -> int:

@@ -39,13 +39,13 @@ def find_run(runs: Runs, name: str, holding: Collection[tuple[str, str]], root: 
         raise ToolevalError(f"{place}: there are no runs yet; pytest with a model makes one")
     if match:
         return _find_newest(runs.newest(listing), place, match, holding, root)
-    found = [id for id in ids if name and id.startswith(name)]
-    found = [id for id in found if id == name] or found
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listed = _listed(runs, listing, found)
-        raise ToolevalError(f"{plural(len(found), 'run')} begin with {name}: {listed}")
+    matching = [id for id in ids if name and id.startswith(name)]
+    matching = [id for id in matching if id == name] or matching
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        listed = _listed(runs, listing, matching)
+        raise ToolevalError(f"{plural(len(matching), 'run')} begin with {name}: {listed}")
     meant = near(name, ["latest", "good", *(f"@{tag}" for tag in listing.tags)])
     raise ToolevalError(
         f'{place}: run "{printable(name)}" not found{printable(meant)}; expected latest, latest~N, '
@@ -55,10 +55,10 @@ def find_run(runs: Runs, name: str, holding: Collection[tuple[str, str]], root: 
 
 def _find_tagged(tags: Mapping[str, str], place: str, tag: str) -> str:
     if tag not in tags:
-        known = ", ".join(tags) or "none; `tooleval history tag RUN NAME` makes one"
+        listed = ", ".join(tags) or "none; `tooleval history tag RUN NAME` makes one"
         name = printable(tag) or "(no name)"
         meant = printable(near(tag, tags, "@"))
-        raise ToolevalError(f"{place}: no run has the tag {name}{meant}; tags: {printable(known)}")
+        raise ToolevalError(f"{place}: no run has the tag {name}{meant}; tags: {printable(listed)}")
     return tags[tag]
 
 
@@ -71,18 +71,18 @@ def _find_newest(
 ) -> str:
     is_good, branch, back = name["word"] == "good", name["branch"], int(name["back"] or 0)
     branches: set[str] = set()
-    found: list[str] = []
+    matching: list[str] = []
 
     def meant() -> Iterator[Head]:
         for run in runs:
             summary = run.head.summary
-            own = summary.git.branch if summary.git else None
+            run_branch = summary.git.branch if summary.git else None
             if not run.is_of(root):
                 continue
-            if own is not None:
-                branches.add(own)
-            if branch in (None, own) and (summary.is_good if is_good else _has_ended(summary)):
-                found.append(summary.id)
+            if run_branch is not None:
+                branches.add(run_branch)
+            if branch in (None, run_branch) and (summary.is_good if is_good else _has_ended(summary)):
+                matching.append(summary.id)
                 yield run.head
 
     heads = meant()
@@ -90,20 +90,20 @@ def _find_newest(
         fitting = _with_most(islice(heads, _GOOD_LOOKED_AT), set(holding), back)
         if len(fitting) > back:
             return fitting[back]
-    while len(found) <= back and next(heads, None) is not None:
+    while len(matching) <= back and next(heads, None) is not None:
         pass
-    if len(found) > back:
-        return found[back]
+    if len(matching) > back:
+        return matching[back]
     where = "" if branch is None else f" on the branch {printable(branch)}"
-    known = ""
-    if branch is not None and not found:
-        known = f"; branches with runs: {', '.join(map(printable, sorted(branches))) or 'none'}"
-    if is_good and not found:
-        text = f"no complete run without errors or failures{where} yet{known}"
+    hint = ""
+    if branch is not None and not matching:
+        hint = f"; branches with runs: {', '.join(map(printable, sorted(branches))) or 'none'}"
+    if is_good and not matching:
+        text = f"no complete run without errors or failures{where} yet{hint}"
         raise NoBaseline(f"{place}: {text}; the next whole run that passes is the first good one")
     kind = "without errors or failures" if is_good else "finished"
-    what = f"{plural(len(found), 'run')}{where} {kind}, too few for {printable(name[0])}"
-    raise ToolevalError(f"{place}: {what}{known}")
+    what = f"{plural(len(matching), 'run')}{where} {kind}, too few for {printable(name[0])}"
+    raise ToolevalError(f"{place}: {what}{hint}")
 
 
 def _has_ended(run: RunSummary) -> bool:

@@ -80,10 +80,10 @@ class Runs:
         """A bucket's is the last one, unless this machine's logs have changed. Raises ToolevalError."""
         # The logs first: a run has its head before its log goes.
         logs = frozenset(path.name.removesuffix(ENDING) for path in self._logs.glob(f"*{ENDING}"))
-        known = self._listing
-        if known is None or self.place.is_near or known.logs != logs:
-            known = self._listing = self._look(logs)
-        return known
+        listing = self._listing
+        if listing is None or self.place.is_near or listing.logs != logs:
+            listing = self._listing = self._look(logs)
+        return listing
 
     def _look(self, logs: frozenset[str]) -> Listing:
         with ThreadPoolExecutor(3) as threads:
@@ -101,23 +101,23 @@ class Runs:
 
     def newest(self, listing: Listing, ids: Sequence[str] | None = None) -> Iterator[KeptRun]:
         """The readable runs, or those of these ids, newest first."""
-        runs = self._each(listing, listing.ids if ids is None else ids)
+        runs = self._read_all(listing, listing.ids if ids is None else ids)
         for _, same in groupby(runs, lambda run: run.head.summary.id[:_SECOND]):
             yield from sorted(same, key=lambda run: run.head.written, reverse=True)
 
-    def _each(self, listing: Listing, ids: Sequence[str]) -> Iterator[KeptRun]:
+    def _read_all(self, listing: Listing, ids: Sequence[str]) -> Iterator[KeptRun]:
         read = partial(self._readable, listing)
         if self.place.is_near:
             yield from filter(None, map(read, ids))
             return
         threads = ThreadPoolExecutor(THREADS)
-        found: Iterator[KeptRun | None] = iter(())
+        batch: Iterator[KeptRun | None] = iter(())
         try:
             for start in range(0, len(ids) + THREADS, THREADS):
                 # They are fetched while those before are used.
                 following = threads.map(read, ids[start : start + THREADS])
-                yield from filter(None, found)
-                found = following
+                yield from filter(None, batch)
+                batch = following
         finally:  # without waiting for those that are not needed
             threads.shutdown(wait=False, cancel_futures=True)
 
@@ -152,24 +152,24 @@ class Runs:
     def _of_place(self, listing: Listing, name: HeadName) -> KeptRun:
         document = document_of(name.id)
         size = listing.documents.get(document)
-        found = None if self.place.is_near else self._copied(name.head, name.id)
-        if found is None or found.head.bytes != size:  # a run that was merged again has another head
+        run = None if self.place.is_near else self._copied(name.head, name.id)
+        if run is None or run.head.bytes != size:  # a run that was merged again has another head
             data = self.place.read(name.head)
-            found = unpack_head(data, name.id, f"{self.place.name}: {name.head}")
+            run = unpack_head(data, name.id, f"{self.place.name}: {name.head}")
             if not self.place.is_near:
                 self._copy(name.head, data)
-        if found.head.bytes != size:  # not listed, or newer than the listing
+        if run.head.bytes != size:  # not listed, or newer than the listing
             size = self.place.size(document)
-        if found.head.bytes != size:
-            text = f"{document}: torn: {size} of {found.head.bytes} bytes"
+        if run.head.bytes != size:
+            text = f"{document}: torn: {size} of {run.head.bytes} bytes"
             raise ToolevalError(f"{self.place.name}: {text}")
-        return found
+        return run
 
     def _of_log(self, id: str) -> KeptRun:
         path = self.log_of(id)
         name = f"{id}.{path.stat().st_size}.json.gz"
-        if found := self._copied(name, id):
-            return found
+        if run := self._copied(name, id):
+            return run
         log = read_log(path)
         data = _head_of(log)
         if log.run.status != "running":  # then it grows no more

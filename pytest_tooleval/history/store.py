@@ -55,8 +55,8 @@ def load_side(
     if os.path.isfile(name):
         path = Path(name)
         document = read_file(path, RowsDocument)
-        found = document.run, document.cases, lambda: read_file(path, Document).cases
-        return Side(name, *found, suites_in(folder.parent), document.gates)
+        contents = document.run, document.cases, lambda: read_file(path, Document).cases
+        return Side(name, *contents, suites_in(folder.parent), document.gates)
     if name.endswith(".json"):
         raise ToolevalError(f"{name}: there is no such file")
     history = History(folder, place)
@@ -102,18 +102,18 @@ class History:
         """Start keeping a run, with what is known of it so far."""
         return RunWriter(self._runs.log_of(run.id), run, self._publish)
 
-    def _publish(self, own: Path) -> str:
+    def _publish(self, log_path: Path) -> str:
         """Put this run into the place, and those that could not be put there before."""
         self._runs.forget()
         paths = sorted(self.logs.glob(f"*{ENDING}"))
-        for path in (own, *(path for path in paths if path != own and is_waiting(path))):
+        for path in (log_path, *(path for path in paths if path != log_path and is_waiting(path))):
             try:
                 log = read_log(path)
                 assert log.trust is not None
                 put_run(self.place, log.run, log.cases.values(), log.gates, log.baseline, log.trust)
             except ToolevalError as error:
                 id = path.name.removesuffix(ENDING)
-                which = "the run" if path == own else f"the earlier run {printable(id)}"
+                which = "the run" if path == log_path else f"the earlier run {printable(id)}"
                 return f"{which} stays on this machine until the next one: {error}"
             except FileNotFoundError:  # another process was faster
                 continue
@@ -144,9 +144,9 @@ class History:
         for tag, id in listing.tags.items():
             tags.setdefault(id, []).append(tag)
         chosen = {"model": model, "suite": suite, "branch": branch}
-        return list_runs(self._own(listing), limit, tags, **chosen, is_there=self._is_there)
+        return list_runs(self._of_project(listing), limit, tags, **chosen, is_there=self._is_there)
 
-    def _own(self, listing: Listing) -> Iterator[KeptRun]:
+    def _of_project(self, listing: Listing) -> Iterator[KeptRun]:
         """The project's runs, newest first: a place may have those of several."""
         root = self._root
         return (run for run in self._runs.newest(listing) if run.is_of(root))
@@ -189,22 +189,22 @@ class History:
     def case(self, id: str, nodeid: str) -> CaseResult:
         """One whole case of a run, with its transcripts; the others are not read."""
         if (log := self._runs.log(id)) is None:
-            found = read_case(self.place, self._runs.get(id), nodeid)
+            result = read_case(self.place, self._runs.get(id), nodeid)
         else:
             kept = log.cases.get(nodeid)
             read = msgspec.json.decode(kept.json, type=CaseResult) if kept else None
-            found = read and settled(read, log.gates)
-        if found is None:
+            result = read and settled(read, log.gates)
+        if result is None:
             raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
-        return found
+        return result
 
     def _read(
         self, id: str, kind: type[RowsDocument]
     ) -> tuple[Run, list[Any], Sequence[Gate], Comparison | None]:
         """A run, its cases as in this kind of document, and its verdict."""
         if (log := self._runs.log(id)) is None:
-            found = read_document(self.place, self._runs.get(id).head, kind)
-            return found.run, list(found.cases), found.gates, found.baseline
+            document = read_document(self.place, self._runs.get(id).head, kind)
+            return document.run, list(document.cases), document.gates, document.baseline
         order = file_order(asked.model for asked in log.run.models)
         kept = sorted(log.cases.values(), key=lambda case: order(case.row))
         whole = msgspec.json.Decoder(CaseResult).decode
@@ -235,7 +235,7 @@ class History:
 
     def trend(self, name: str, *, model: str | None = None, limit: int | None = None) -> Trend:
         """A case (`CASE` or `SUITE::CASE`) or a suite over the newest `limit` runs that have it."""
-        runs = self._own(self._runs.listing())
+        runs = self._of_project(self._runs.listing())
         return read_trend(runs, name, model, limit, self._is_there)
 
     def trends_for(self, document: RowsDocument) -> list[Trend]:
@@ -258,7 +258,7 @@ class History:
         limit = "" if before is None else before.isoformat(timespec="seconds")
         return [
             run.id
-            for run in (each.head.summary for each in islice(self._own(listing), keep, None))
+            for run in (each.head.summary for each in islice(self._of_project(listing), keep, None))
             if (before is None or run.started < limit)
             and run.status != "running"
             and run.id not in tagged

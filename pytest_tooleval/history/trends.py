@@ -81,10 +81,10 @@ def read_trend(
     meanings = [Identity(name), Identity("", file=name), Identity("", name)] if name else []
     meanings += [Identity(left, right), Identity("", right, left)] if left and right else []
     every = [_Series(of, model, limit) for of in meanings]
-    known: set[str] = set()
+    suites: set[str] = set()
     series: _Series | None = None
     for run in runs:
-        known.update(part.suite for part in run.head.parts if part.suite)
+        suites.update(part.suite for part in run.head.parts if part.suite)
         for series in every:
             series.add(run)
             if series.models:
@@ -94,7 +94,7 @@ def read_trend(
     if series is None or not series.models:
         raise ToolevalError(
             f"no run has a suite or case {printable(name)}; expected a case's id, SUITE::CASE, or a "
-            f"suite: {_names(known) or 'none'}"
+            f"suite: {_names(suites) or 'none'}"
         )
     series.check(is_there)
     points = series.points()
@@ -121,7 +121,7 @@ def read_trends(runs: Iterable[KeptRun], document: RowsDocument, is_there: IsThe
             series.add(run)
         if not growing:
             break
-    found = []
+    trends = []
     for suite, label in labels.items():
         series = every[suite.suite]
         try:
@@ -129,11 +129,11 @@ def read_trends(runs: Iterable[KeptRun], document: RowsDocument, is_there: IsThe
             points = series.points()
         except ToolevalError:
             points = series.points(suite.file)
-        found.append(Trend(label, None, tuple(point for point in points if point.model in models)))
-    return found
+        trends.append(Trend(label, None, tuple(point for point in points if point.model in models)))
+    return trends
 
 
-class _Found(NamedTuple):
+class _Row(NamedTuple):
     """A suite or a case on a model in a run; without a point if all its cases are under a variant."""
 
     suite: str
@@ -149,21 +149,21 @@ class _Series:
         self.of = of
         self.models: set[str] = set()
         self._model, self._limit = model, limit
-        self._runs: list[list[_Found]] = []
+        self._runs: list[list[_Row]] = []
 
     def add(self, run: KeptRun) -> None:
         every = run.cases_called(self.of.case) if self.of.case else run.head.parts
-        found = [
-            _Found(each.suite, each.file, each.model, _point(run.head, each))
-            for each in every
-            if each.model and self.of.suite in ("", each.suite) and self.of.file in ("", each.file)
+        rows = [
+            _Row(part.suite, part.file, part.model, _point(run.head, part))
+            for part in every
+            if part.model and self.of.suite in ("", part.suite) and self.of.file in ("", part.file)
         ]
-        if found and self.of.file:  # the suite last seen in it
-            self.of = Identity(found[-1].suite, self.of.case, self.of.file)
-            found = [each for each in found if each.suite == self.of.suite]
-        self.models.update(each.model for each in found)
-        if found := [each for each in found if self._model in (None, each.model)]:
-            self._runs.append(sorted(found, key=attrgetter("model")))
+        if rows and self.of.file:  # the suite last seen in it
+            self.of = Identity(rows[-1].suite, self.of.case, self.of.file)
+            rows = [each for each in rows if each.suite == self.of.suite]
+        self.models.update(each.model for each in rows)
+        if rows := [each for each in rows if self._model in (None, each.model)]:
+            self._runs.append(sorted(rows, key=attrgetter("model")))
 
     @property
     def is_full(self) -> bool:
@@ -186,8 +186,8 @@ class _Series:
 
     def points(self, file: str = "") -> tuple[TrendPoint, ...]:
         """From the oldest run to the newest, of one file if it is named."""
-        found = (each for run in reversed(self._runs) for each in run if file in ("", each.file))
-        return tuple(each.point for each in found if each.point is not None)
+        rows = (each for run in reversed(self._runs) for each in run if file in ("", each.file))
+        return tuple(each.point for each in rows if each.point is not None)
 
 
 def _point(head: Head, of: Sums | ShortCase) -> TrendPoint | None:
