@@ -88,15 +88,15 @@ class Player:
         case, replies = self._case, list[Reply]()
         while True:
             request = player_request(case, self._spec, self._sampling, messages, toolbox, self._trial)
-            run = await self._models.ask(self._spec, request)
-            answer = run.last
-            if run.is_run:
-                toolbox.require_altered(run.all)
+            received = await self._models.ask(self._spec, request)
+            answer = received.last
+            if received.is_agents_loop:
+                toolbox.require_altered(received.all)
                 if answer.cached:
-                    await toolbox.repeat(run.all)
-                for reply in run.all:
+                    await toolbox.repeat(received.all)
+                for reply in received.all:
                     messages += [] if reply.inner else [_said(reply), *reply.answers]
-                return [*replies, *run.all]
+                return [*replies, *received.all]
             may_go_on = answer.is_paused and len(replies) < _MOST_PAUSES
             if may_go_on and not await toolbox.forbids(answer.calls):
                 replies.append(answer)

@@ -12,7 +12,7 @@ from ..record.transcript import Transcript
 from .cassettes.questions import key_of, question
 from .exchange.chat import ChatAnswer, ChatRequest
 from .exchange.errors import NotRecorded
-from .exchange.reply import OnReply, Replies, read_run
+from .exchange.reply import OnReply, Replies, read_replies
 from .models.spec import ModelSpec
 from .trial import TrialRequest, run_trial
 
@@ -28,13 +28,13 @@ class RecordedModels:
         spec: ModelSpec,
         request: ChatRequest,
         role: Role | None = None,
-        read: OnReply | None = None,
+        accept: OnReply | None = None,
     ) -> Replies:
         asked = question(spec, request)
         answer = self._find(key_of(asked))
         if answer is None:
             raise NotRecorded(asked)
-        return read_run(answer, request, cached=True)
+        return read_replies(answer, request, cached=True)
 
 
 def recorded(trials: Sequence[TrialRequest]) -> list[Transcript | ModelError] | None:

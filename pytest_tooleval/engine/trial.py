@@ -23,7 +23,7 @@ from .judge import require_judge, with_verdicts
 from .models.spec import ModelSpec
 from .players import Player
 from .tools.alterations import Alterations
-from .tools.live import BeginAnew, Live, LiveTools
+from .tools.live import BeginAnew, LiveServer, LiveTools
 from .tools.mocks import Mocks
 from .tools.source import ToolSource
 from .tools.toolbox import Toolbox
@@ -42,7 +42,7 @@ class Job:
     case: ResolvedCase
     model: ModelSpec
     cassette: Cassette | None = None
-    live: Live | None = None
+    live: LiveServer | None = None
     judge: ModelSpec | None = None
     user: ModelSpec | None = None
     allowed: Sequence[str] = ()

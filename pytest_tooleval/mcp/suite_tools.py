@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..engine.tools.live import ALL_READ_ONLY, Live
+from ..engine.tools.live import ALL_READ_ONLY, LiveServer
 from ..errors import ConfigError, McpError
 from ..suite.model import Suite
 from ..suite.servers import ToolsFrom
@@ -25,7 +25,7 @@ class SuiteTools:
     def __init__(self, cassette: Cassette | None, allowed: Sequence[str]) -> None:
         self._cassette = cassette
         self._allowed = allowed
-        self.live: Live | None = None
+        self.live: LiveServer | None = None
         self.warnings: list[str] = []
 
     def fetch(self, source: ToolsFrom) -> Sequence[Mapping[str, Any]]:
@@ -46,7 +46,7 @@ class SuiteTools:
         if server.left_out:
             left_out = "; ".join(server.left_out)
             self.warnings.append(f"tools of {server.server.label} left out: {left_out}")
-        self.live = Live(server, self._cassette)
+        self.live = LiveServer(server, self._cassette)
         return server.tools
 
     def shared_state(self, suite: Suite) -> str:

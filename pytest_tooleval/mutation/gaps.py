@@ -12,7 +12,7 @@ from ..matchers.combined import Exact
 from ..matchers.compare import identical, matches
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall
-from ..record.metrics import JUDGED, PENALTIES
+from ..record.metrics import MAY_HAVE_THRESHOLD, PENALTIES
 from ..record.results import TrialResult
 from ..record.thresholds import misses
 from ..suite.case import ResolvedCase
@@ -51,7 +51,7 @@ def gap_of(
     # Without a threshold on `overall`, a less efficient chain is right.
     may_be_longer = case.kind == "chain" and "overall" not in case.thresholds
     ignored = ("overall", "efficiency") if may_be_longer else ()
-    worse = (metric for metric in JUDGED if metric not in ignored and _is_worse(metric, right, wrong))
+    worse = (m for m in MAY_HAVE_THRESHOLD if m not in ignored and _is_worse(m, right, wrong))
     if (lower := next(worse, None)) is None:
         return line
     if kind == "destructive_call" and line is not None:

@@ -273,12 +273,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     # Not in pytest_collection_finish, which also runs for --collect-only and after errors.
-    before = session.config.stash.get(_session_key, None)
-    if before is not None:
+    session_so_far = session.config.stash.get(_session_key, None)
+    if session_so_far is not None:
         from .redaction import capture_agents
 
         capture_agents(session.config)
-    cases = before.cases if before is not None else None
+    cases = session_so_far.cases if session_so_far is not None else None
     with cases.running(session) if cases is not None else nullcontext():
         result = yield
     # The xdist controller may have received its first case only now.
@@ -305,7 +305,7 @@ def tooleval_model() -> str | None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "tooleval" in metafunc.fixturenames:
         # Before the tests are selected, as this registers their hooks.
-        eval_session(metafunc.config).case_session().python.found(metafunc)
+        eval_session(metafunc.config).case_session().python.note_function(metafunc)
     if "tooleval_model" in metafunc.fixturenames:
         labels = [spec.label for spec in settings_of(metafunc.config).asking.models]
         if labels:

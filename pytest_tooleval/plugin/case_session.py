@@ -112,7 +112,7 @@ class CaseSession(Observer):
         transcripts = self.transcripts
         if transcripts is not None:
             unclaimed = (*transcripts.unread(), *transcripts.left())
-            self.run.note(unclaimed=unclaimed, misnamed=tuple(transcripts.misnamed()))
+            self.run.note(unclaimed=unclaimed, without_known_case=transcripts.without_known_case())
         chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.variant.label}
         if chosen:
             unapplied = (name for name, applied in self.applied.items() if not applied & chosen)
@@ -132,7 +132,7 @@ class CaseSession(Observer):
             cases=len(cases),
             split_digest=content_of_bytes(to_json(rows)),
             judging=dict(self.run.settings.left_to_merge),
-            misnamed=self.run.facts.misnamed,
+            misnamed=self.run.facts.without_known_case,
         )
 
     def _content_of(self, item: pytest.Item) -> str:

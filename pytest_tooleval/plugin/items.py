@@ -61,7 +61,7 @@ class CaseItem(pytest.Item):
 
     def _initrequest(self) -> None:
         """Called by pytest-retry and pytest-flakefinder to run an item again, like a function."""
-        self.task.runs += 1
+        self.task.attempts += 1
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, max(self.case.line - 1, 0), self.name
@@ -99,14 +99,14 @@ class CaseItem(pytest.Item):
     @property
     def selected_case(self) -> SelectedCase:
         """What the controller of xdist knows of the case."""
-        dies = structs.replace(
+        if_crashed = structs.replace(
             self.task.placed.blank,
             nodeid=self.nodeid,
             outcome="error",
             reason=_CRASHED,
             tolerated=bool(self.case.variant.label),
         )
-        return SelectedCase(dies, 0 if is_skipped(self) else self.case.trials)
+        return SelectedCase(if_crashed, 0 if is_skipped(self) else self.case.trials)
 
     def runtest(self) -> None:
         # Judges the result of `setup`. No docstring: Allure would use it as each case's description.

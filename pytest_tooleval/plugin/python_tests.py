@@ -111,7 +111,7 @@ class PythonTests:
         self._sources = Sources()
         self.digest = self._sources.digest
 
-    def found(self, metafunc: pytest.Metafunc) -> None:
+    def note_function(self, metafunc: pytest.Metafunc) -> None:
         """Note a function that requests the fixture, whether or not the command line names it."""
         file = Path(metafunc.module.__file__ or "")
         self._functions.setdefault(file, set()).add(metafunc.function.__qualname__)

@@ -11,7 +11,7 @@ import pytest
 
 from ..engine.cassettes.cassette import Cassette
 from ..engine.models.spec import HttpModel
-from ..engine.tools.live import Live
+from ..engine.tools.live import LiveServer
 from ..engine.trial import Job
 from ..engine.users import user_of
 from ..errors import SuiteError
@@ -40,7 +40,7 @@ class LoadedSuite(NamedTuple):
     suite: Suite
     scorers: Sequence[Scorer]
     cassette: Cassette | None = None
-    live: Live | None = None
+    live: LiveServer | None = None
 
     def job(self, config: pytest.Config, asking: Asking, case: TestCase, *, asks: bool = True) -> Job:
         """A case's job, still without its model. Raises ConfigError. Without `asks`, it has no user."""

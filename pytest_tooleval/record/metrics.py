@@ -58,7 +58,7 @@ PENALTIES = tuple(row.name for row in ROWS if row.penalty)
 METRICS = tuple(row.name for row in ROWS if not row.penalty)
 RATES = tuple(row.name for row in ROWS if row.penalty and row.variant)
 # Those that may have a threshold.
-JUDGED = tuple(row.name for row in ROWS if row.name not in RATES)
+MAY_HAVE_THRESHOLD = tuple(row.name for row in ROWS if row.name not in RATES)
 # The parts of `overall` in a conversation.
 CONVERSATION = ("calls", "state", "results", "text", "conduct")
 

@@ -125,7 +125,7 @@ class Asker:
         context = Context(cassette=job.cassette, public=job.case.public)
         return self.runner.judge(rubric, transcript, job.judge, context)
 
-    def given(self, job: Job, answers: list[TrialAnswer]) -> Pending:
+    def judge_given(self, job: Job, answers: list[TrialAnswer]) -> Pending:
         """Answers that were given, sent to the judge if the case has rubrics."""
         if job.judge is None or not job.case.rubrics:
             return Pending(answers)

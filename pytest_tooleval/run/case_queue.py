@@ -21,7 +21,7 @@ class CaseQueue:
 
     def ahead(self, task: Task) -> None:
         """Send a case unless it was sent already."""
-        if task.nodeid in self._pending or task.runs:
+        if task.nodeid in self._pending or task.attempts:
             return
         if task.transcripts is not None and not task.job.case.rubrics:
             return  # nothing to send: transcripts that need no judge
@@ -29,9 +29,9 @@ class CaseQueue:
 
     def _begin(self, task: Task) -> Pending:
         if task.transcripts is not None:
-            return self._asker.given(task.job, answers_of(task.job.case, task.transcripts))
+            return self._asker.judge_given(task.job, answers_of(task.job.case, task.transcripts))
         # A rerun by pytest-rerunfailures needs a new answer, not the recorded one.
-        fresh, task.runs = task.runs > 0, task.runs + 1
+        fresh, task.attempts = task.attempts > 0, task.attempts + 1
         return self._asker.send(task.job, fresh=fresh)
 
     def take(self, task: Task) -> list[TrialAnswer]:

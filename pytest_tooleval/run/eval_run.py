@@ -117,7 +117,7 @@ class EvalRun:
     def judge(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
         facts = self.all_facts
-        return self.results.judge(self.about(), facts.misnamed, facts.outdated)
+        return self.results.judge(self.about(), facts.without_known_case, facts.outdated)
 
     @property
     def is_unjudged(self) -> bool:

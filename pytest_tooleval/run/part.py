@@ -19,7 +19,7 @@ class PartOfRun(Struct, frozen=True):
     case_counts: Mapping[str, int] = {}  # the cases of each model, selected or not
     unapplied: tuple[str, ...] = ()  # the variants that apply to no selected case
     unclaimed: tuple[str, ...] = ()  # lines about transcripts without a case
-    misnamed: tuple[str, ...] = ()  # lines about transcripts that name an unknown case
+    without_known_case: tuple[str, ...] = ()  # lines about transcripts that name an unknown case
     shard: Shard | None = None
     selected: int = 0  # the selected cases of suites, each once for each model
     may_ask: int = 0  # the selected Python tests with the fixture
@@ -40,7 +40,7 @@ def joined(parts: Iterable[PartOfRun]) -> PartOfRun:
             case_counts=whole.case_counts or part.case_counts,
             unapplied=whole.unapplied or part.unapplied,
             unclaimed=whole.unclaimed or part.unclaimed,
-            misnamed=whole.misnamed or part.misnamed,
+            without_known_case=whole.without_known_case or part.without_known_case,
             shard=whole.shard or part.shard,
             selected=whole.selected or part.selected,
             may_ask=whole.may_ask or part.may_ask,

@@ -53,11 +53,13 @@ class RunResults:
     def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
         return sorted(cases, key=lambda kept: self._order(kept.row))
 
-    def judge(self, run: Run, misnamed: Sequence[str] = (), outdated: Sequence[str] = ()) -> RunVerdict:
+    def judge(
+        self, run: Run, without_known_case: Sequence[str] = (), outdated: Sequence[str] = ()
+    ) -> RunVerdict:
         """Judge the gates and the baseline; see `judge_run`."""
         by = self._judging
         rows = self.rows if by.gates or by.baseline or by.cases_needed_by else []
-        self.verdict = judge_run(rows, run, by, misnamed, outdated, self._suites)
+        self.verdict = judge_run(rows, run, by, without_known_case, outdated, self._suites)
         return self.verdict
 
     def document(self, run: Run) -> RowsDocument:

@@ -21,7 +21,7 @@ from .scored import evaluate
 class Task:
     """A job, and where its case stands. `unchanged` is the case that a variant changes.
 
-    `transcripts` are those to judge if no model is queried. `runs` counts how often it was asked.
+    `transcripts` are those to judge if no model is queried. `attempts` counts how often it was asked.
     """
 
     nodeid: str
@@ -29,7 +29,7 @@ class Task:
     origin: Origin
     unchanged: ResolvedCase | None = None
     transcripts: Sequence[Conversation] | None = None
-    runs: int = 0
+    attempts: int = 0
 
     @property
     def placed(self) -> CaseAndBlank:

@@ -74,11 +74,11 @@ class GivenTranscripts:
         why = f"names the case {run.case or run.id}, which {names} have; name it {written}"
         return run._replace(error=why, messages=())
 
-    def misnamed(self) -> list[str]:
+    def without_known_case(self) -> tuple[str, ...]:
         """A line for each transcript that names an unknown case: a gate may lack its result."""
         placed = self._found | self._unclear.keys()
         left = (each for each in self._given if each.case and id(each) not in placed)
-        return [printable(f"{each.place}: {_named(each)}") for each in left]
+        return tuple(printable(f"{each.place}: {_named(each)}") for each in left)
 
     def unread(self) -> list[str]:
         """A line for each file with items of unknown types, which were kept but not scored."""

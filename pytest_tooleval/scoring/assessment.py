@@ -66,7 +66,7 @@ class Assessment(NamedTuple):
     # The most important mistake, given the metrics that are too low; None if there is none.
     failure: Callable[[Collection[str]], FailureCategory | None]
     # The parts of `overall` that show a failure of this category, most telling first.
-    parts: Callable[[FailureCategory], Sequence[str]]
+    telling_metrics: Callable[[FailureCategory], Sequence[str]]
     # Each expected call with the one made for it, and each extra call without tools.
     pairs: Callable[[], list[Pair]] = list
     # An expected call with malformed arguments, which fails the trial whatever the thresholds.
@@ -78,7 +78,7 @@ class Assessment(NamedTuple):
     # A line for each recorded answer that the world gives otherwise.
     differing: Sequence[str] = ()
     # The transcript, with a usable end if the case expects its end, and what of it is scored.
-    with_expected_stop: Transcript = Transcript()
+    usable_transcript: Transcript = Transcript()
     scored: Transcript = Transcript()
     # Messages that fail the trial whatever the thresholds: of a forbidden call, and of a missed end.
     forbidden: str | None = None

@@ -10,7 +10,7 @@ from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from .assessment import Assessment, Draft, SpanCheck, held
 from .expected_tool import OneCall
-from .extra_calls import no_extra_calls, parts_to_explain
+from .extra_calls import no_extra_calls, telling_metrics
 from .one_reply import reply_checks
 from .paired_calls import PairedCalls
 from .texts import mean_with, text_checks, with_texts
@@ -58,11 +58,11 @@ def _with_replies(assessment: Assessment, replies: Sequence[SpanCheck]) -> Asses
 
 
 def _assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
-    test, calls = case.expected, transcript.calls
+    wanted, calls = case.expected, transcript.calls
     compared: OneCall | PairedCalls
-    if test.expected_tools:
+    if wanted.expected_tools:
         compared = OneCall(case, calls)
     else:
-        compared = PairedCalls(case, test.calls or (), calls, in_order=test.call_order == "strict")
+        compared = PairedCalls(case, wanted.calls or (), calls, in_order=wanted.call_order == "strict")
     drafts = {**compared.drafts(), "no_extra_calls": no_extra_calls(case, compared.extra)}
-    return Assessment(drafts, (), compared.failure, parts_to_explain, compared.pairs, compared.malformed)
+    return Assessment(drafts, (), compared.failure, telling_metrics, compared.pairs, compared.malformed)

@@ -36,8 +36,8 @@ from .extra_calls import (
     MORE_OFTEN,
     explain_extra,
     no_extra_calls,
-    parts_to_explain,
     shared_out,
+    telling_metrics,
     weighted,
 )
 from .one_call import check_arguments, check_tool, same_call, shown_names
@@ -52,7 +52,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     texts = text_checks(case, transcript)
     chain = _Chain(case, transcript, texts)
     calls = [(case, call) for call in chain.calls]
-    mistakes = chain.failure, chain.parts, chain.pairs, chain.malformed
+    mistakes = chain.failure, chain.telling_metrics, chain.pairs, chain.malformed
     return with_texts(Assessment(chain.drafts(), calls, *mistakes), texts)
 
 
@@ -129,11 +129,11 @@ class _Chain:
         inefficient = self._redundant or self._detours or (self._efficiency or 1.0) < 1.0
         return "inefficient_chain" if inefficient else None
 
-    def parts(self, category: FailureCategory) -> Sequence[str]:
+    def telling_metrics(self, category: FailureCategory) -> Sequence[str]:
         lost = {**self._lost, "efficiency": self._completion * (1.0 - self._factor)}
         if category == "inefficient_chain":
             return sorted(lost, key=lambda metric: -lost[metric])
-        return (*parts_to_explain(category), *lost)
+        return (*telling_metrics(category), *lost)
 
     def pairs(self) -> list[Pair]:
         """The completing call, or else the last, and surplus calls; others are not mistakes."""

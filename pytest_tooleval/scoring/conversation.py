@@ -161,7 +161,7 @@ def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -
     if (not expected and match == "contains") or (expected and match == "within" and not calls):
         return part_of("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
     in_order = span.expected.call_order == "strict"
-    paired = PairedCalls(case, expected, calls, in_order=in_order, match=match, ended=span.ends)
+    paired = PairedCalls(case, expected, calls, in_order=in_order, match=match, ended=span.counted_calls)
     drafts, failure = paired.drafts(), paired.failure() or "missing_call"
     if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and match != "exact":
         failure = "missing_call" if match == "contains" else "surplus_call"
@@ -197,7 +197,7 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
 
 def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator[SpanCheck]:
     """Yield the checks of `expected_state` after a span."""
-    state = played.states[span.end - 1]
+    state = played.states[span.last_turn - 1]
     for path, wanted in (span.expected.expected_state or {}).items():
         row = state_row(case, state, path, wanted)
         yield part_of("state", "wrong_state", span.place, row)

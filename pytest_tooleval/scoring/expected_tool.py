@@ -28,10 +28,10 @@ class BestCall(NamedTuple):
 
 def choose(case: ResolvedCase, calls: Sequence[ToolCall]) -> BestCall | None:
     """Return the call to an expected tool with the best arguments, or None."""
-    test = case.expected
+    expected = case.expected
     best: BestCall | None = None
     for call in calls:
-        if accepts(test.expected_tools, call.name, case):
+        if accepts(expected.expected_tools, call.name, case):
             share = _share(case, call)
             if best is None or best.share is None or share is None or share.value > best.share.value:
                 best = BestCall(call, share)

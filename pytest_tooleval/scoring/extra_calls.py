@@ -21,7 +21,7 @@ _PARTS = ("tool_selection", "parameter_accuracy", "text")
 _SHOWN = 50  # surplus calls in an explanation
 
 
-def parts_to_explain(category: FailureCategory) -> Sequence[str]:
+def telling_metrics(category: FailureCategory) -> Sequence[str]:
     return ("no_extra_calls", *_PARTS) if category == "surplus_call" else _PARTS
 
 
@@ -49,12 +49,12 @@ def shared_out(case: ResolvedCase, value: float, extra: Sequence[ToolCall]) -> t
 def explain_extra(case: ResolvedCase, extra: Sequence[ToolCall]) -> Explained:
     if not extra:
         return "no more calls than expected", ()
-    test = case.expected
+    wanted = case.expected
     text = f"{plural(len(extra), 'call')} more than expected"
     # If several calls are expected, or none, `overall` also counts the extra ones.
-    if test.expected_tools and "no_extra_calls" in case.thresholds:
+    if wanted.expected_tools and "no_extra_calls" in case.thresholds:
         text += '; to let it pass: "thresholds": {"no_extra_calls": null}'
-    return text, surplus_lines(case, test.calls or (), extra, in_order=test.call_order == "strict")
+    return text, surplus_lines(case, wanted.calls or (), extra, in_order=wanted.call_order == "strict")
 
 
 def surplus_lines(

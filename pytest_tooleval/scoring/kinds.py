@@ -31,8 +31,8 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
 
     Raises CannotCompare if the suite asks for a comparison that cannot be made.
     """
-    ended = without_stop(case, transcript)
-    made_by_all = with_listed_names(case, ended)
+    usable = without_stop(case, transcript)
+    made_by_all = with_listed_names(case, usable)
     scored = scored_part(case, made_by_all)
     assessment = (_of_test if case.by_test else KINDS[case.kind])(case, scored)
     valid = score_arguments(assessment.calls, assessment.turns)
@@ -41,12 +41,12 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
         drafts["policies"] = score_policies(case, without_asked(case, made_by_all))
     if case.kind != "conversation" and has_deferred(case):
         drafts["tool_found"] = score_found(case, scored)
-    forbidden = forbidden_in(case, ended) if case.forbids else None
+    forbidden = forbidden_in(case, usable) if case.forbids else None
     running = missed_stop(case, transcript)
     if fatal := forbidden or running:
         drafts["overall"] = Draft(0.0, fatal)
     return assessment._replace(
-        drafts=drafts, with_expected_stop=ended, scored=scored, forbidden=forbidden, running=running
+        drafts=drafts, usable_transcript=usable, scored=scored, forbidden=forbidden, running=running
     )
 
 

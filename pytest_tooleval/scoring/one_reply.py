@@ -73,10 +73,10 @@ def reply_checks(
 
 
 def _begun(case: ResolvedCase, span: Span) -> list[_Begun]:
-    counts = {id(each.call) for each in span.ends}
+    counts = {id(each.call) for each in span.counted_calls}
     begun: list[_Begun] = []
     tried: list[MadeCall] = []
-    for reply, ended in zip(span.replies, span.ended, strict=True):
+    for reply, ended in zip(span.replies, span.made_by_reply, strict=True):
         for made in ended:
             if id(made.call) in counts:
                 earlier = (each for each in tried if same_call(case, each.call, made.call))

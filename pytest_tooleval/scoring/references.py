@@ -169,7 +169,7 @@ class Worlds:
 
     def _is_judged_otherwise(self, span: Span, one: Played, other: Played) -> bool:
         """Whether a span's state, as far as it is judged, differs between two plays."""
-        state, other_state = one.states[span.end - 1], other.states[span.end - 1]
+        state, other_state = one.states[span.last_turn - 1], other.states[span.last_turn - 1]
         if self._plays(span):
             different = differences(state, other_state, exact=self._case.exact_state)
             return next(different, None) is not None
@@ -340,9 +340,9 @@ def disagreement(made: MadeCall, answer: str) -> bool | None:
 
 def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) -> Iterator[SpanCheck]:
     """Yield the checks of the world after a span against the play of its expected calls."""
-    reference, state = to.played, played.states[span.end - 1]
+    reference, state = to.played, played.states[span.last_turn - 1]
     # The reference for the whole case has a single turn.
-    turn = min(span.end, len(reference.states)) - 1
+    turn = min(span.last_turn, len(reference.states)) - 1
     why = "differs from the state after the expected calls"
     rows = [
         Check(without_secrets(path_text(path)), _shown(wanted), _shown(got), 0.0, why)
@@ -353,7 +353,7 @@ def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) ->
     same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
     yield part_of_rows("state", "wrong_state", span.place, rows, same)
     if compares_results(case, span.expected):
-        answers = [answer for turn in played.answers[: span.end] for answer in turn]
+        answers = [answer for turn in played.answers[: span.last_turn] for answer in turn]
         equal = operator.eq if case.exact_state else same_value
         missing = _missing_results(span, to.calls.calls, reference.answers[turn], answers, equal)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")

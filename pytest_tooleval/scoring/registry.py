@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from ..errors import ConfigError, ScoringError, error_text, raised_at
-from ..record.metrics import BUILT_IN, JUDGED
+from ..record.metrics import BUILT_IN, MAY_HAVE_THRESHOLD
 from ..record.results import Score
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
@@ -45,7 +45,7 @@ class ScorerRegistry:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric that may have a threshold."""
-        return (*JUDGED, *(metric for scorer in self._scorers for metric in scorer.metrics))
+        return (*MAY_HAVE_THRESHOLD, *(metric for scorer in self._scorers for metric in scorer.metrics))
 
     def register(self, scorer: Scorer) -> None:
         """Add a scorer. Raises ConfigError if it is not a scorer, or if its metrics cannot be used."""

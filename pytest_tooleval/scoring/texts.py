@@ -94,7 +94,7 @@ def _forbidden_text(
     for turn in turns if several else [span]:
         for text in turn.texts:
             if not says(forbidden, [text], rules):
-                return f"was said{f' in turn {turn.end}' if several else ''}", text
+                return f"was said{f' in turn {turn.last_turn}' if several else ''}", text
     return "was said", ""
 
 

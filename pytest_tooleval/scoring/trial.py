@@ -199,7 +199,7 @@ def score_trial(
             return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
         silent_agent.require_evidence(case, scorers)
         assessment = assess(case, transcript)
-        unusable = assessment.with_expected_stop.no_answer
+        unusable = assessment.usable_transcript.no_answer
         scores = {metric: draft.score(explained=False) for metric, draft in assessment.drafts.items()}
         if unusable is not None:
             zero = Score(0.0, f"no usable answer ({unusable.category.replace('_', ' ')})")
@@ -209,7 +209,7 @@ def score_trial(
             scores |= dict.fromkeys(zeros, zero)
         else:
             for scorer in scorers:
-                scores.update(run_scorer(scorer, case, assessment.with_expected_stop))
+                scores.update(run_scorer(scorer, case, assessment.usable_transcript))
             scores |= {m: s for m, s in body.scores.items() if m not in assessment.drafts}
         result = TrialResult(
             trial=trial,
@@ -256,7 +256,7 @@ def _failure(
     """Return a failure's category and what was wrong in one line; (None, "") for a passing trial."""
     if assessment.forbidden:
         return "forbidden_call", assessment.forbidden
-    if (unusable := assessment.with_expected_stop.no_answer) is not None:
+    if (unusable := assessment.usable_transcript.no_answer) is not None:
         return unusable.category, shorten(printable(str(unusable)), 200)
     if assessment.running:
         return "not_stopped", assessment.running
@@ -313,7 +313,7 @@ def _what_was_wrong(
         return assessment.drafts["completion"].explained()[0]
     if category == "broken_policy":
         failing = {"policies": failing["policies"]}
-    parts = assessment.parts(category) if {"overall", "completion"} & failing.keys() else ()
+    parts = assessment.telling_metrics(category) if {"overall", "completion"} & failing.keys() else ()
     for metric in (*parts, *failing):
         draft = assessment.drafts.get(metric)
         if draft is None or draft.value is None or is_perfect(metric, draft.value):

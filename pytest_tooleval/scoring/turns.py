@@ -22,32 +22,32 @@ LONGEST_ANSWER = 120
 
 
 class Span(NamedTuple):
-    """A turn or the whole conversation, with its expectations; `end` is its last turn, from 1.
+    """A turn or the whole conversation, with its expectations; `last_turn` counts from 1.
 
-    `uncounted` are calls caused by a variant. `ended` are the calls of each reply with how they ended.
+    `uncounted` are calls caused by a variant. `made_by_reply` are each reply's calls, with their ends.
     """
 
     place: str
     expected: Expectations
     replies: Sequence[Reply]
-    end: int
+    last_turn: int
     uncounted: Sequence[ToolCall] = ()
-    ended: Sequence[Sequence[MadeCall]] = ()
+    made_by_reply: Sequence[Sequence[MadeCall]] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
-        return [each.call for each in self.ends]
+        return [each.call for each in self.counted_calls]
 
     @property
-    def ends(self) -> list[MadeCall]:
+    def counted_calls(self) -> list[MadeCall]:
         """The calls that count, with how they ended."""
-        calls = (each for of_reply in self.ended for each in of_reply)
+        calls = (each for of_reply in self.made_by_reply for each in of_reply)
         return [each for each in calls if not any(each.call is call for call in self.uncounted)]
 
     @property
     def turn(self) -> int:
         """The number of the turn; 0 for the whole conversation."""
-        return self.end if isinstance(self.expected, Turn) else 0
+        return self.last_turn if isinstance(self.expected, Turn) else 0
 
     @property
     def texts(self) -> list[str]:
@@ -60,8 +60,8 @@ class Span(NamedTuple):
     @property
     def made(self) -> list[MadeCall]:
         """The calls that may have run, in the order of their answers."""
-        ended = zip(self.replies, self.ended, strict=True)
-        return [each for reply, made in ended for each in _in_order(reply, made) if each.ran]
+        by_reply = zip(self.replies, self.made_by_reply, strict=True)
+        return [each for reply, made in by_reply for each in _in_order(reply, made) if each.ran]
 
 
 def call_and_answer_text(made: MadeCall) -> str:
@@ -102,15 +102,15 @@ class CaseTurns:
         # Each call, with the case as it is in the call's turn: with the tools offered there.
         self.calls = list(_in_turns(case, transcript))
         caused = [*uncounted(self.calls), *uncounted_inner(case, transcript)]
-        ended = calls_made(transcript.replies)
+        made = calls_made(transcript.replies)
         self.turns: list[Span] = []
         for number, each in enumerate(case.turns):
             place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
             replies = turns[number] if number < len(turns) else ()
             begins = sum(map(len, turns[:number]))
-            calls = ended[begins : begins + len(replies)]
+            calls = made[begins : begins + len(replies)]
             self.turns.append(Span(place, each.turn, replies, number + 1, caused, calls))
-        self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused, ended)
+        self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused, made)
         self.spans = [*self.turns, self.whole]
         self.forbidden = self._forbidden()
         self.is_lost = transcript.no_answer is not None or any(self.forbidden)

@@ -27,7 +27,7 @@ from .types import (
     STOPS,
     ContentPart,
     Count,
-    LiveTools,
+    LiveToolNames,
     Name,
     Now,
     PassRule,
@@ -326,7 +326,7 @@ class TestCase(Expectations):
         description="What a person answers when an agent asks for the approval of a tool: tool to "
         "approve or reject. A request for any other tool is rejected.",
     )
-    live_tools: Annotated[LiveTools | None, Apart()] = Field(
+    live_tools: Annotated[LiveToolNames | None, Apart()] = Field(
         None,
         description="Tools that this chain calls for real, on the server of the suite's tools_from, if "
         '--tooleval-allow-tools allows them: names, or "*" for all read-only tools.',

@@ -31,7 +31,7 @@ from .types import (
     EXAMPLE_THRESHOLDS,
     Commented,
     Count,
-    LiveTools,
+    LiveToolNames,
     Name,
     NamespaceName,
     Now,
@@ -88,7 +88,7 @@ class Suite(Commented):
     tools_from: ToolsFrom | None = Field(
         None, description="Instead of tools: a server to read them from when the suite runs."
     )
-    live_tools: LiveTools | None = Field(
+    live_tools: LiveToolNames | None = Field(
         None, description="Tools that chains call for real, on the server of tools_from, if allowed."
     )
     test_cases: Annotated[list[TestCase], Expects("a list of cases")] = Field(

@@ -52,15 +52,15 @@ def judge_run(
     cases: Sequence[CaseRow],
     run: Run,
     judging: Judging,
-    misnamed: Sequence[str] = (),
+    without_known_case: Sequence[str] = (),
     outdated: Sequence[str] = (),
     suites: FindSuite | None = None,
 ) -> RunVerdict:
     """The verdict on a finished run.
 
-    `misnamed` are transcripts that name an unknown case, so gates may lack results. `outdated` are lines
-    about answers of code that has changed since, which say nothing certain about the code of today.
-    `suites` finds this run's suites if they are loaded.
+    `without_known_case` are transcripts that name an unknown case, so gates may lack results. `outdated`
+    are lines about answers of code that has changed since, which say nothing certain about the code of
+    today. `suites` finds this run's suites if they are loaded.
     """
     comparison, uncompared, problem = None, "", ""
     try:
@@ -71,7 +71,7 @@ def judge_run(
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
     gates = judge_gates(cases, judging, run.case_counts, comparison)
-    findings = list(_findings(gates, comparison, problem, misnamed))
+    findings = list(_findings(gates, comparison, problem, without_known_case))
     if judging.needs_new_answers:
         findings += [RunProblem("cassettes", f"{line} ({_OUTDATED})") for line in outdated]
     asked = (case for case in cases if case.model)
@@ -82,15 +82,15 @@ def judge_run(
 
 
 def _findings(
-    gates: Sequence[Gate], comparison: Comparison | None, problem: str, misnamed: Sequence[str]
+    gates: Sequence[Gate], comparison: Comparison | None, problem: str, without_known_case: Sequence[str]
 ) -> Iterator[RunProblem]:
     if problem:
         yield RunProblem("baseline", problem)
     for gate in gates:
         if gate.verdict != "passed":
             yield RunProblem(f"gate {gate.name}", gate.message, gate.failed)
-    if gates and misnamed:
-        first, *more = misnamed
+    if gates and without_known_case:
+        first, *more = without_known_case
         others = f" (and {plural(len(more), 'more run')})" if more else ""
         message = f"the gates judged without these transcripts: {first}{others}"
         yield RunProblem("transcripts", message)

@@ -23,7 +23,7 @@ from ..cassettes.questions import key_of, question
 from ..clients.choice import ChatClient, make_client
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..exchange.errors import ParameterRefused
-from ..exchange.reply import OnReply, Replies, read_run
+from ..exchange.reply import OnReply, Replies, read_replies
 from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import AdaptiveSlots, Pace, Slots
 from ..limits.spending import Spending
@@ -93,7 +93,7 @@ class ModelGateway:
         # The built-in model is not recorded: it costs nothing, and `none` is about network and money.
         if cassette is None or isinstance(self._spec, Builtin):
             unrecorded = replace(context, cassette=None)
-            return read_run(await self._retried(request, unrecorded), request, cached=False)
+            return read_replies(await self._retried(request, unrecorded), request, cached=False)
         asked = question(self._spec, request)
         key = key_of(asked)
         # Two cases may send the same question at the same time; only the first one pays.
@@ -101,21 +101,21 @@ class ModelGateway:
             # A rerun sends a new request, if requests are allowed at all.
             recorded = None if context.fresh and cassette.may_ask else cassette.find(key)
             if recorded is not None:
-                return read_run(recorded, request, cached=True)
+                return read_replies(recorded, request, cached=True)
             if not cassette.may_ask:
                 raise cassette.not_recorded(asked, "ask", self._spec.label)
             try:
                 claimed = replace(context, claim="" if context.fresh else key)
                 answer = await self._retried(request, claimed)
-                run = read_run(answer, request, cached=cassette.known(key) is answer)
+                replies = read_replies(answer, request, cached=cassette.known(key) is answer)
                 # What a server could not parse, it may parse tomorrow.
-                is_read = Transcript(replies=run.all).unread is None
+                is_read = Transcript(replies=replies.all).unread is None
                 # If it is cached, another process has recorded it meanwhile.
-                if is_read and not run.last.cached:
-                    if context.read is not None:
-                        context.read(run.last)
+                if is_read and not replies.last.cached:
+                    if context.accept is not None:
+                        context.accept(replies.last)
                     cassette.add(key, asked, answer, self._spec.modules)
-                return run
+                return replies
             finally:
                 cassette.release(key)
                 self._patience.pop(key, None)
@@ -257,9 +257,9 @@ class AskedModels:
         spec: ModelSpec,
         request: ChatRequest,
         role: Role | None = None,
-        read: OnReply | None = None,
+        accept: OnReply | None = None,
     ) -> Replies:
         context = self._context
         if role is not None:
-            context = replace(context, set_by=set_by(spec), refusal="", role=role, read=read)
+            context = replace(context, set_by=set_by(spec), refusal="", role=role, accept=accept)
         return await self._gateway(spec).ask(request, context)

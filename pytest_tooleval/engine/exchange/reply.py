@@ -23,10 +23,10 @@ OnReply = Callable[[Reply], object]
 
 
 class Replies(Struct, frozen=True):
-    """A model's reply, or with `is_run` all replies of an agent that has run its own loop."""
+    """A model's reply, or with `is_agents_loop` all replies of an agent that has run its own loop."""
 
     all: tuple[Reply, ...]
-    is_run: bool = False
+    is_agents_loop: bool = False
 
     @property
     def last(self) -> Reply:
@@ -63,12 +63,12 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     )
 
 
-def read_run(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Replies:
+def read_replies(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Replies:
     """A model's reply, or all replies of an agent's run."""
     if answer.earlier is None:
         return Replies((read_reply(answer, request, cached=cached),))
     replies = (read_reply(each, request, cached=cached) for each in answer.replies)
-    return Replies(tuple(with_refused(replies)), is_run=True)
+    return Replies(tuple(with_refused(replies)), is_agents_loop=True)
 
 
 class Models(Protocol):
@@ -79,11 +79,11 @@ class Models(Protocol):
         spec: ModelSpec,
         request: ChatRequest,
         role: Role | None = None,
-        read: OnReply | None = None,
+        accept: OnReply | None = None,
     ) -> Replies:
         """A model's reply; for an agent, possibly all its replies. Raises ModelError.
 
-        `role` is None for the model under test. Replies that `read` rejects are not recorded.
+        `role` is None for the model under test. Replies that `accept` rejects are not recorded.
         """
         ...
 

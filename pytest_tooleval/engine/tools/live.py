@@ -57,7 +57,7 @@ class ToolServer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveServer:
     """The server of a suite's live tools, and the cassette with its answers."""
 
     server: ToolServer
@@ -82,7 +82,7 @@ class LiveTools(ToolSource):
 
     def __init__(
         self,
-        live: Live,
+        live: LiveServer,
         case: ResolvedCase,
         model: ModelSpec,
         trial: int,

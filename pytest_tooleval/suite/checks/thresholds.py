@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from ...explain import listing, nearest
 from ...findings import Finding, Findings, Loc
 from ...matchers.modes import DEFAULT_MODE, MODES
-from ...record.metrics import JUDGED, LIMITS, RATES, ROWS
+from ...record.metrics import LIMITS, MAY_HAVE_THRESHOLD, RATES, ROWS
 from ..case import TestCase
 from ..fields import expected_at
 from ..model import Suite
@@ -29,8 +29,8 @@ def threshold_errors(holder: Suite | TestCase, at: Loc, metrics: Collection[str]
         if metric in RATES:
             message = f"a rate of the run, which no case has; use --tooleval-fail-over={metric}=0"
             yield Finding(path, message, at_key=True)
-        elif metrics is not None and metric not in JUDGED and metric not in metrics:
-            names = dict.fromkeys((*JUDGED, *metrics, *LIMITS))
+        elif metrics is not None and metric not in MAY_HAVE_THRESHOLD and metric not in metrics:
+            names = dict.fromkeys((*MAY_HAVE_THRESHOLD, *metrics, *LIMITS))
             near = nearest(metric, names)
             hint = f", did you mean {near}?" if near else f"; expected one of {listing(names)}; {_OWN}"
             yield Finding(path, f"unknown metric{hint}", at_key=True)

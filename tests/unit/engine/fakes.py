@@ -105,7 +105,7 @@ class FakeModels:
         spec: ModelSpec,
         request: ChatRequest,
         role: Role | None = None,
-        read: OnReply | None = None,
+        accept: OnReply | None = None,
     ) -> Replies:
         found = await self.answer(role or "", request)
         return found if isinstance(found, Replies) else Replies((found,))

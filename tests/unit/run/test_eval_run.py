@@ -108,7 +108,7 @@ def test_two_cases(tmp_path: Path) -> None:
 
 def test_a_worker_that_ends_before_it_collects_empties_nothing(tmp_path: Path) -> None:
     run = EvalRun(Process(tmp_path, datetime.now(timezone.utc), pytest="none"), SETTINGS)
-    lines = {"unapplied": ["typos"], "unclaimed": ["no case a"], "misnamed": ["no case b"]}
+    lines = {"unapplied": ["typos"], "unclaimed": ["no case a"], "without_known_case": ["no case b"]}
     run.add_worker_part({"case_counts": {MODEL.label: 2}, "recorded": 1, **lines})
     run.add_worker_part({"recorded": 2})
     known = run.all_facts

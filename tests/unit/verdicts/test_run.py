@@ -192,9 +192,9 @@ def test_what_fails_beside_the_cases() -> None:
     """Of gates that passed, and inconclusive ones that are not fatal, the second is named alone."""
     cases = [result_of(case=f"c{n}", scores={"overall": 1.0}) for n in range(3)]
 
-    def verdict(*rules: str, misnamed: tuple[str, ...] = (), strict: bool = False) -> RunVerdict:
+    def verdict(*rules: str, unknown: tuple[str, ...] = (), strict: bool = False) -> RunVerdict:
         by_rules = gates(*rules, confidence=0.95)
-        return judge_run(cases, RUN, Judging(by_rules, strict=strict), misnamed)
+        return judge_run(cases, RUN, Judging(by_rules, strict=strict), unknown)
 
     assert verdict("0.3").problems == []
     (unsure,) = verdict("0.9").problems
@@ -202,11 +202,11 @@ def test_what_fails_beside_the_cases() -> None:
     assert verdict("0.9", strict=True).failed
     assert not verdict("0.9").failed
     assert verdict("0.9").other_messages == []
-    lost = verdict("0.3", misnamed=("a.jsonl:2: no case", "b", "c"))
+    lost = verdict("0.3", unknown=("a.jsonl:2: no case", "b", "c"))
     message = "the gates judged without these transcripts: a.jsonl:2: no case (and 2 more runs)"
     assert lost.problems == [RunProblem("transcripts", message)]
     assert lost.other_messages == [message]
-    assert verdict(misnamed=("a",)).problems == []
+    assert verdict(unknown=("a",)).problems == []
 
 
 # Which cases of the baseline a run is compared with

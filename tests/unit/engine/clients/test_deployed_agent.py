@@ -18,7 +18,7 @@ from pytest_tooleval.engine.clients.event_streams import events
 from pytest_tooleval.engine.clients.http_client import HttpAnswer
 from pytest_tooleval.engine.clients.joined_streams import joined_chat
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.exchange.reply import read_run
+from pytest_tooleval.engine.exchange.reply import read_replies
 from pytest_tooleval.engine.models.spec import DeployedAgent
 from pytest_tooleval.engine.models.table_checks import spec_from_table
 from pytest_tooleval.engine.models.tables import read_tables
@@ -54,10 +54,10 @@ async def read_by(
     respond = None if raw else lambda path, body: (200, document)
     with MockServer(respond=respond, raw=raw) as server:
         found = await ask(spec_of(server, answer, **fields))
-    run = read_run(found, ChatRequest([USER], [WEATHER]), cached=False)
-    assert run.is_run  # nobody answers its calls
-    assert not [each for reply in run.all for each in reply.unread]
-    return found, [(call.name, call.arguments) for reply in run.all for call in reply.calls]
+    replies = read_replies(found, ChatRequest([USER], [WEATHER]), cached=False)
+    assert replies.is_agents_loop  # nobody answers its calls
+    assert not [each for reply in replies.all for each in reply.unread]
+    return found, [(call.name, call.arguments) for reply in replies.all for call in reply.calls]
 
 
 CALLED = [("get_weather", {"city": "Paris"})]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.exchange.reply import read_reply, read_run
+from pytest_tooleval.engine.exchange.reply import read_replies, read_reply
 from pytest_tooleval.record.transcript import Reply
 
 from ...test_secrets import json_values
@@ -110,7 +110,7 @@ def test_a_call_that_an_agent_returns_as_text_did_not_run_unless_a_tool_answered
     answered = {"role": "tool", "tool_call_id": "c", "content": "rain"}
     replies = [ChatAnswer(says(content=WRITTEN)), ChatAnswer(says(content=WRITTEN), answers=(answered,))]
     run = ChatAnswer(says(content="Done."), earlier=tuple(replies))
-    read = read_run(run, ChatRequest([], [tool("get_weather")]), cached=False)
+    read = read_replies(run, ChatRequest([], [tool("get_weather")]), cached=False)
     assert [each.status for each in read.all] == [("refused",), (), ()]
 
 
