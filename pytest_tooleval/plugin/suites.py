@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,9 +14,9 @@ from ..engine.cassettes.cassette import Cassette
 from ..engine.models.spec import HttpModel
 from ..engine.tools.live import LiveServer
 from ..engine.trial import Job
-from ..engine.users import user_of
 from ..errors import SuiteError
 from ..run.eval_run import EvalRun
+from ..run.task import job_of
 from ..scoring.registry import Scorer, ScorerRegistry
 from ..settings.settings import Asking
 from ..suite.case import TestCase
@@ -45,19 +46,9 @@ class LoadedSuite(NamedTuple):
     def job(self, config: pytest.Config, asking: Asking, case: TestCase, *, asks: bool = True) -> Job:
         """A case's job, still without its model. Raises ConfigError. Without `asks`, it has no user."""
         resolved = resolve(self.suite, case, asking.overrides)
-        user = user_of(case.user, asking.user, lambda: config_tables(config)) if asks else None
-        if user is not None and user is not asking.user:
-            user = asking.own(user)
-        return Job(
-            resolved,
-            NO_MODEL,
-            self.cassette,
-            self.live,
-            asking.judge,
-            user,
-            asking.allowed_tools,
-            self.scorers,
-        )
+        tables = partial(config_tables, config)
+        live = self.live
+        return job_of(resolved, NO_MODEL, asking, tables, self.cassette, self.scorers, live, asks=asks)
 
 
 def load(path: Path, run: EvalRun, registry: ScorerRegistry) -> LoadedSuite:

@@ -13,10 +13,10 @@ from msgspec import structs
 from ..engine.cassettes.cassette import Cassette
 from ..engine.models.spec import ModelSpec
 from ..engine.trial import Job
-from ..engine.users import user_of
 from ..errors import ConfigError
 from ..keys import PublicTexts
 from ..run.place import CaseAndBlank, placed
+from ..run.task import job_of
 from ..scoring.registry import Scorer
 from ..settings.options import OPTIONS
 from ..settings.settings import Asking
@@ -173,7 +173,13 @@ def question(
     )
     place = _place(case, model, test, suite)
     has_others = own_tools is not None or "provider_tools" in options
-    return Question(_job(case, model, setting), sign, is_shared, place, has_others)
+    return Question(
+        job_of(case, model, asking, setting.user_tables, setting.cassette, setting.scorers),
+        sign,
+        is_shared,
+        place,
+        has_others,
+    )
 
 
 class _Offered(NamedTuple):
@@ -208,20 +214,6 @@ def _offered(
         )
     runs_own = own_tools is not None and spec is None and may_run
     return _Offered(tools or (), spec, runs_own, are_all and bool(tools))
-
-
-def _job(case: ResolvedCase, model: ModelSpec, setting: PythonSetting) -> Job:
-    asking = setting.asking
-    user = user_of(case.user, asking.user, setting.user_tables)
-    return Job(
-        case,
-        model,
-        setting.cassette,
-        judge=asking.judge,
-        user=asking.own(user) if user is not None and user is not asking.user else user,
-        allowed=asking.allowed_tools,
-        scorers=setting.scorers,
-    )
 
 
 def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CaseAndBlank:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
 
+from ..engine.cassettes.cassette import Cassette
+from ..engine.models.spec import ModelSpec
+from ..engine.models.tables import ModelTables
 from ..engine.runner import TrialAnswer
+from ..engine.tools.live import Live
 from ..engine.trial import Job
+from ..engine.users import user_of
 from ..record.results import CaseResult
 from ..replies.conversation import Conversation
+from ..scoring.registry import Scorer
+from ..settings.settings import Asking
 from ..suite.case import ResolvedCase
 from ..suite.changes import changes_of
 from .place import CaseAndBlank, Origin
@@ -41,3 +48,21 @@ class Task:
         if self.unchanged is None:
             return result
         return structs.replace(result, changes=changes_of(self.unchanged, self.job.case))
+
+
+def job_of(
+    case: ResolvedCase,
+    model: ModelSpec,
+    asking: Asking,
+    tables: Callable[[], ModelTables],
+    cassette: Cassette | None,
+    scorers: Sequence[Scorer],
+    live: Live | None = None,
+    *,
+    asks: bool = True,
+) -> Job:
+    """A case's job. Raises ConfigError for a user that `tables` lack; without `asks`, it has none."""
+    user = user_of(case.user, asking.user, tables) if asks else None
+    if user is not None and user is not asking.user:
+        user = asking.own(user)
+    return Job(case, model, cassette, live, asking.judge, user, asking.allowed_tools, scorers)
