@@ -11,7 +11,7 @@ from ..engine.cassettes.cassette import Cassette
 from ..engine.models.spec import ModelSpec
 from ..engine.models.tables import ModelTables
 from ..engine.runner import TrialAnswer
-from ..engine.tools.live import Live
+from ..engine.tools.live import LiveServer
 from ..engine.trial import Job
 from ..engine.users import user_of
 from ..record.results import CaseResult
@@ -57,7 +57,7 @@ def job_of(
     tables: Callable[[], ModelTables],
     cassette: Cassette | None,
     scorers: Sequence[Scorer],
-    live: Live | None = None,
+    live: LiveServer | None = None,
     *,
     asks: bool = True,
 ) -> Job:
