@@ -144,46 +144,46 @@ class Table(Struct, frozen=True):
 
 
 def table_of(
-    place: View,
+    view: View,
     rows: Iterable[Struct | Record],
     only: Collection[str] | None = None,
     limits: Sequence[float] = (),
 ) -> Table:
     """The rows with the columns of a place; see `columns_at`, and `limits_of`."""
     records = [row if isinstance(row, dict) else msgspec.to_builtins(row) for row in rows]
-    return Table(columns_at(place, records, only), records, limits)
+    return Table(columns_at(view, records, only), records, limits)
 
 
 def limits_of(document: RowsDocument) -> tuple[float, ...]:
     """The thresholds and gates of a run, which no rounded score of it may seem to pass or miss."""
     gates = {gate.needed for gate in document.gates if gate.kind == "fail_under"}
-    found = gates.union(*(case.thresholds.values() for case in document.unchanged))
-    return tuple(sorted(each for each in found if each is not None))
+    limits = gates.union(*(case.thresholds.values() for case in document.unchanged))
+    return tuple(sorted(each for each in limits if each is not None))
 
 
 def table_lines(table: Table) -> list[str]:
     """The table for a terminal."""
-    texts = [place for place, each in enumerate(table.columns) if each.format in ("name", "verdict")]
+    texts = [index for index, each in enumerate(table.columns) if each.format in ("name", "verdict")]
     titles = [each.heading for each in table.columns]
     rows = ([cell(record, each, table.limits) for each in table.columns] for record in table.records)
     return aligned([titles, *rows], texts=texts) if table.records else []
 
 
-def columns_at(place: View, records: Sequence[Record], only: Collection[str] | None) -> list[Column]:
+def columns_at(view: View, records: Sequence[Record], only: Collection[str] | None) -> list[Column]:
     """The columns of a table of these records that have a value.
 
     With `only`, of metrics and pass@k only these.
     """
-    found = [
+    columns = [
         column
         for row in COLUMNS
-        if place in row.shown
-        for column in (_each(row, records, only) if ANY in row.path else [row])
+        if view in row.shown
+        for column in (_named(row, records, only) if ANY in row.path else [row])
     ]
-    return [column for column in found if any(_is_known(column, record) for record in records)]
+    return [column for column in columns if any(_is_known(column, record) for record in records)]
 
 
-def _each(column: Column, records: Sequence[Record], only: Collection[str] | None) -> Iterable[Column]:
+def _named(column: Column, records: Sequence[Record], only: Collection[str] | None) -> Iterable[Column]:
     """A column for each metric; of pass@k and pass^k, one for the most trials of a case."""
     if column.path[0] == "metrics":
         headings = {name: name for name in ordered_metrics(m for row in records for m in row["metrics"])}
@@ -202,10 +202,10 @@ def _is_known(column: Column, record: Record) -> bool:
 
 def value_in(record: Record, column: Column) -> Any:
     """The value of a column; None if there is none."""
-    found: Any = record
+    value: Any = record
     for step in column.path:
-        found = None if found is None else found.get(step)
-    return found
+        value = None if value is None else value.get(step)
+    return value
 
 
 def cell(
@@ -231,8 +231,8 @@ def cases_text(cases: int, selected: int) -> str:
 
 
 def _total(tokens: dict[str, int | None], _: Record) -> str:
-    known = [count for count in (tokens["prompt"], tokens["completion"]) if count is not None]
-    return count_text(sum(known)) if known else UNKNOWN
+    counts = [count for count in (tokens["prompt"], tokens["completion"]) if count is not None]
+    return count_text(sum(counts)) if counts else UNKNOWN
 
 
 def _usd(value: float, record: Record) -> str:

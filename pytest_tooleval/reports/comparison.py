@@ -64,10 +64,10 @@ def render_comparison(comparison: Comparison) -> list[str]:
     several = len(comparison.models) > 1
     lists = case_lists(comparison)
     changes = [
-        (each.title, change_text(item), _case(item) + (f" on {_on(item)}" if several else ""))
-        for each in lists
-        if each.is_moved
-        for item in each.items
+        (group.title, change_text(item), _case(item) + (f" on {_on(item)}" if several else ""))
+        for group in lists
+        if group.is_moved
+        for item in group.items
     ]
     lines = [f"old: {_run(comparison.old)}", f"new: {_run(comparison.new)}"]
     lines += [_pair(model.old, model.new) for model in comparison.models if model.old != model.new]
@@ -118,9 +118,9 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
     return [
         *(CaseList(title, tuple(items), is_moved=True) for title, items in moved.items() if items),
         *(
-            CaseList(title, tuple(_unshared(case, shared) for case in found), is_moved=False)
-            for title, found in unshared.items()
-            if found
+            CaseList(title, tuple(_unshared(case, shared) for case in identities), is_moved=False)
+            for title, identities in unshared.items()
+            if identities
         ),
     ]
 
@@ -150,12 +150,12 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
     A case that did not get worse is there only if it is `listed`.
     """
     moved = {
-        item.of: (each.title, item)
-        for each in reversed(case_lists(document.baseline) if document.baseline else ())
-        for item in each.items
-        if each.is_moved
+        item.of: (group.title, item)
+        for group in reversed(case_lists(document.baseline) if document.baseline else ())
+        for item in group.items
+        if group.is_moved
     }
-    found = []
+    cases = []
     for row in (*document.unchanged, *document.leaks):
         group, move = moved.get(row.identity, ("", None))
         if row.called_forbidden:
@@ -164,8 +164,8 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
             group = row.outcome
         if group:
             word = "" if group in _IMPROVED else excuse(row, document)
-            found.append(ListedCase(group, row, move, word))
-    return sorted(found, key=lambda case: (GROUPS.index(case.group), bool(case.excuse)))
+            cases.append(ListedCase(group, row, move, word))
+    return sorted(cases, key=lambda case: (GROUPS.index(case.group), bool(case.excuse)))
 
 
 def change_text(item: ChangedCase) -> str:
@@ -213,10 +213,10 @@ def _pair(old: str, new: str) -> str:
 def list_lines(lists: Sequence[CaseList]) -> list[str]:
     """The cases that could not be paired as they are."""
     lines = []
-    for each in lists:
-        if not each.is_moved:
-            items = [f"  {_case(item)}  {shown(item.more, 200)}".rstrip() for item in each.items]
-            lines += ["", f"{len(items)} {each.title}:", *_cut(items, "  ")]
+    for group in lists:
+        if not group.is_moved:
+            items = [f"  {_case(item)}  {shown(item.more, 200)}".rstrip() for item in group.items]
+            lines += ["", f"{len(items)} {group.title}:", *_cut(items, "  ")]
     return lines
 
 

@@ -36,18 +36,18 @@ def annotations(
     repository, if both are known.
     """
     gates, baseline = document.gates, document.baseline
-    found: dict[str, list[str]] = {"error": [], "warning": []}
-    for each in document.run.unreadable:
-        title = {"file": _file(each.file, rootpath, workspace), "title": "cannot be read"}
-        found["error"].append(_command("error", title, each.reason))
+    by_level: dict[str, list[str]] = {"error": [], "warning": []}
+    for unread in document.run.unreadable:
+        title = {"file": _file(unread.file, rootpath, workspace), "title": "cannot be read"}
+        by_level["error"].append(_command("error", title, unread.reason))
     if document.cases and all(case.outcome == "skipped" for case in document.unchanged):
         title = {"title": f"not evaluated: 0 of {len(document.unchanged)}"}
-        found["warning"].append(_command("warning", title, document.unchanged[0].reason))
+        by_level["warning"].append(_command("warning", title, document.unchanged[0].reason))
     for gate in gates:
         if failures or not gate.failed:
-            _add(found, f"gate: {gate.name}", gate)
+            _add(by_level, f"gate: {gate.name}", gate)
     if baseline and (failures or not baseline.failed) and not baseline.is_only_unsure:
-        _add(found, "baseline", baseline)
+        _add(by_level, "baseline", baseline)
     for outcome in ("failed", "error"):
         cases = [*document.unchanged, *document.leaks]
         for case in sorted(cases, key=lambda case: not case.called_forbidden):
@@ -55,17 +55,17 @@ def annotations(
             is_shown = failures or outcome == "error" or word
             if case.outcome == outcome and is_shown and not case.was_expected:
                 level = "warning" if word else "error"
-                place = _file(case.file, rootpath, workspace)
-                found[level].append(_case(level, case, place, word))
-    return [command for level, commands in found.items() for command in _capped(level, commands)]
+                path = _file(case.file, rootpath, workspace)
+                by_level[level].append(_case(level, case, path, word))
+    return [command for level, commands in by_level.items() for command in _capped(level, commands)]
 
 
-def _add(found: dict[str, list[str]], title: str, judged: Gate | Comparison) -> None:
+def _add(by_level: dict[str, list[str]], title: str, judged: Gate | Comparison) -> None:
     """Add a verdict that did not pass."""
     level = "error" if judged.failed else "warning"
     title += " inconclusive" if judged.verdict == "inconclusive" else ""
     if judged.verdict != "passed":
-        found[level].append(_command(level, {"title": title}, judged.message))
+        by_level[level].append(_command(level, {"title": title}, judged.message))
 
 
 def _case(level: str, case: CaseRow, file: str, word: str) -> str:
@@ -97,9 +97,9 @@ def _capped(level: str, commands: list[str]) -> list[str]:
 
 def _command(level: str, properties: Mapping[str, str], message: str) -> str:
     """`::error file=a.json,line=3,title=what::message`; properties without a value are left out."""
-    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    pairs = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
     # GitHub ignores an annotation without a message.
-    return f"::{level} {given}::{_data(message) or '(no reason given)'}"
+    return f"::{level} {pairs}::{_data(message) or '(no reason given)'}"
 
 
 def _property(value: str) -> str:

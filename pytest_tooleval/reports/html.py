@@ -99,7 +99,7 @@ def page_document(document: RowsDocument, say: Callable[[str], str] = str) -> di
 
     `say` puts a note into the page's own words.
     """
-    found = document.baseline
+    comparison = document.baseline
     rows = [*document.models, *document.suites]
     short = model_table(document, rows)
     return {
@@ -112,30 +112,30 @@ def page_document(document: RowsDocument, say: Callable[[str], str] = str) -> di
         "short": short.columns,
         "scores": table_of("scores", rows).columns,
         "limits": short.limits,
-        "comparison": None if found is None else page_comparison(found),
+        "comparison": None if comparison is None else page_comparison(comparison),
         "variant_table": variants_table(document.variants),
         "series": series_of(document.variants),
     }
 
 
-def _page_variant(found: ComparedVariant, shared: Container[str]) -> dict[str, object]:
+def _page_variant(variant: ComparedVariant, shared: Container[str]) -> dict[str, object]:
     moved = {
         name: [moved_item(case, shared) for case in cases]
-        for name, cases in (("worse", found.worse), ("better", found.better))
+        for name, cases in (("worse", variant.worse), ("better", variant.better))
     }
-    return {**structs.asdict(found), **moved}
+    return {**structs.asdict(variant), **moved}
 
 
-def page_comparison(found: Comparison) -> dict[str, object]:
+def page_comparison(comparison: Comparison) -> dict[str, object]:
     """A comparison as the page shows it."""
-    blocks = {"metrics": metrics_table(found), "lists": case_lists(found)}
-    return {**structs.asdict(found), **blocks}
+    blocks = {"metrics": metrics_table(comparison), "lists": case_lists(comparison)}
+    return {**structs.asdict(comparison), **blocks}
 
 
 def page_columns() -> dict[str, list[Column]]:
     """The columns of each place of the page that shows no single document."""
-    places: tuple[View, ...] = ("page runs", "trial", "reply")
-    return {place: [column for column in COLUMNS if place in column.shown] for place in places}
+    views: tuple[View, ...] = ("page runs", "trial", "reply")
+    return {view: [column for column in COLUMNS if view in column.shown] for view in views}
 
 
 def _packed(value: object) -> str:

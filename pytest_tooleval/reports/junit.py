@@ -36,9 +36,9 @@ def properties(result: CaseResult) -> Iterator[tuple[str, str | float]]:
     if len(result.trials) > 1:
         yield _property("passes"), f"{result.passes}/{result.answered}"
     for name in ("latency_s", "cost_usd"):
-        known = [value for trial in result.trials if (value := getattr(trial, name)) is not None]
-        if known:
-            yield _property(name), sum(known)
+        values = [value for trial in result.trials if (value := getattr(trial, name)) is not None]
+        if values:
+            yield _property(name), sum(values)
 
 
 def junit_xml(document: Document, findings: Sequence[RunProblem]) -> str:
@@ -57,14 +57,14 @@ def junit_xml(document: Document, findings: Sequence[RunProblem]) -> str:
 
 def _case(result: CaseResult, document: Document) -> ET.Element:
     case = _testcase(result.nodeid, result.seconds)
-    reason, place = printable(result.reason), printable(f"{result.file}:{result.line}")
+    reason, where = printable(result.reason), printable(f"{result.file}:{result.line}")
     if result.was_expected:
         why = reason.removeprefix(EXPECTED_FAILURE).removeprefix(": ")
         ET.SubElement(case, "skipped", type="pytest.xfail", message=why)
     elif result.counted or result.tolerated or result.outcome == "skipped":
         of_shard = document.run.shard is not None
         text = reason if result.outcome == "skipped" else excused_text(result, of_shard=of_shard)
-        ET.SubElement(case, "skipped", type="pytest.skip", message=text).text = f"{place}: {text}"
+        ET.SubElement(case, "skipped", type="pytest.skip", message=text).text = f"{where}: {text}"
     elif result.outcome == "failed":
         ET.SubElement(case, "failure", message=reason).text = render_case(result, whole=False)
     elif result.outcome == "error":

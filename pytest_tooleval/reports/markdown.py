@@ -199,10 +199,10 @@ def _model_line(line: ModelLine) -> Iterator[str]:
     yield from (f"    - {code(text, _LINE)}" for text in line.more)
 
 
-def _baseline(found: Comparison) -> Section:
+def _baseline(comparison: Comparison) -> Section:
     """The compared runs, and the metrics that fell."""
-    head = f"\n{code(compared_text(found), _LINE)}\n"
-    table = _table("\n", metrics_table(found, all_changed=False))
+    head = f"\n{code(compared_text(comparison), _LINE)}\n"
+    table = _table("\n", metrics_table(comparison, all_changed=False))
     return Section(head + table.head, table.entries)
 
 
@@ -285,10 +285,10 @@ def _changed_cases(comparison: Comparison) -> Sections:
     """Cases that are not the same in the baseline."""
     lists = [each for each in case_lists(comparison) if not each.is_moved]
     entries = [
-        f"- {each.title}: {code(item.of.case)} of {code(item.suite)}"
+        f"- {group.title}: {code(item.of.case)} of {code(item.suite)}"
         + (f": {code(item.more, _LINE)}" if item.more else "")
-        for each in lists
-        for item in each.items
+        for group in lists
+        for item in group.items
     ]
     counts = [f"{len(each.items)} {each.title}" for each in lists]
     yield from _folded(f"Cases that differ from the baseline: {', '.join(counts)}", entries)

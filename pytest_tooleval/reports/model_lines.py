@@ -60,7 +60,7 @@ class _Reason(NamedTuple):
 
 def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
     """A line for each evaluated model, and for gates over all models. None if the run is incomplete."""
-    run, found = document.run, document.baseline
+    run, baseline = document.run, document.baseline
     if run.shard is not None or ending(run.status, run.exitstatus):
         return
     models = [row for row in document.models if row.model and row.cases > row.skipped]
@@ -73,15 +73,15 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
         reasons = list(map(_gate, gates))
         if len(gates) > _FEW and all(reason.verdict == "passed" for reason in reasons):
             reasons = [_Reason("passed", f"{len(gates)} gates passed")]
-        if found is not None:
-            reasons += [_compared(each, found) for each in found.models if each.new == row.model]
+        if baseline is not None:
+            reasons += [_compared(each, baseline) for each in baseline.models if each.new == row.model]
         # A gate in doubt is no comfort for cases that never pass.
         is_open = any(gate.verdict == "inconclusive" for gate in gates)
         broken = sum(case.answered > 0 and not case.passes for case in cases) if is_open else 0
         leaks = sum(case.model == row.model for case in document.leaks)
-        own = {_verdict(case) for case in cases if case.fails_run}
-        own |= {"failed"} if leaks else set()
-        yield _line(row.model, _outcomes(row, cases, gates, broken, leaks), reasons, broken, own)
+        verdicts = {_verdict(case) for case in cases if case.fails_run}
+        verdicts |= {"failed"} if leaks else set()
+        yield _line(row.model, _outcomes(row, cases, gates, broken, leaks), reasons, broken, verdicts)
     if joint and len(models) != 1:
         yield _line(ALL, "", list(map(_gate, joint)))
 
@@ -99,7 +99,7 @@ def _outcomes(
     run = row.cases - row.skipped
     if row.errors == run:
         return f"{plural(run, 'case')} without an answer"
-    found = {
+    counts = {
         "without an answer": row.errors,
         "expected to fail": expected,
         TOLERATED: sum(case.tolerated and not case.was_expected for case in cases),
@@ -107,7 +107,7 @@ def _outcomes(
         "with a leaked secret, under a variant": leaks,
     }
     passed = f"{row.passed} of {plural(run - row.errors, 'case')} passed"
-    text = ", ".join([passed, *(f"{count} {words}" for words, count in found.items() if count)])
+    text = ", ".join([passed, *(f"{count} {words}" for words, count in counts.items() if count)])
     # They are among those before.
     return f"{text}; {broken} FAILED{every}" if broken else text
 
@@ -117,9 +117,9 @@ def _line(
     outcomes: str,
     reasons: Sequence[_Reason],
     broken: int = 0,
-    own: Collection[ModelVerdict] = (),
+    of_cases: Collection[ModelVerdict] = (),
 ) -> ModelLine:
-    verdicts = {*own, *(reason.verdict for reason in reasons)}
+    verdicts = {*of_cases, *(reason.verdict for reason in reasons)}
     verdict: ModelVerdict = next((each for each in _ORDER if each in verdicts), "passed")
     ordered = sorted(reasons, key=lambda reason: _ORDER.index(reason.verdict))
     texts = [each.text.removesuffix(_NOT_FATAL) for each in ordered if each.verdict != "passed"]
@@ -150,11 +150,11 @@ def _lacks_answers(gate: Gate) -> bool:
     return gate.kind == "fail_under" and gate.errors > 0 and not is_low
 
 
-def _compared(model: ComparedModel, found: Comparison) -> _Reason:
+def _compared(model: ComparedModel, comparison: Comparison) -> _Reason:
     """Too few answers alone do not put a model in doubt."""
-    text = model.message or f"nothing to compare with {shown(found.old.name)}"
+    text = model.message or f"nothing to compare with {shown(comparison.old.name)}"
     if model.verdict != "inconclusive":
         return _Reason(model.verdict, text)
-    if found.failed:
+    if comparison.failed:
         return _Reason("failed", text + strict_text(strict=True))
     return _Reason("inconclusive" if model.got_worse else "passed", text)

@@ -66,10 +66,10 @@ def _money(document: RowsDocument) -> list[str]:
         varied += new if case.variant else 0.0
     spent = document.run.spent
     lines = [
-        f"{printable(model)}: spent {usd_text(each.usd)} in this run, "
-        f"{usd_text(each.usd - shown.get(model, 0.0))} of it for answers of unfinished cases"
-        for model, each in spent.items()
-        if each.usd - shown.get(model, 0.0) > _LEAST_USD and not is_other(model)
+        f"{printable(model)}: spent {usd_text(amount.usd)} in this run, "
+        f"{usd_text(amount.usd - shown.get(model, 0.0))} of it for answers of unfinished cases"
+        for model, amount in spent.items()
+        if amount.usd - shown.get(model, 0.0) > _LEAST_USD and not is_other(model)
     ]
     total = document.run.total
     # A run that only asked the built-in model cost nothing.
@@ -139,16 +139,16 @@ def _not_played(document: RowsDocument) -> Iterator[str]:
         "differing": ("recorded answer", "that the world gives otherwise"),
     }
     for field, (what, words) in kinds.items():
-        found = [
+        lines = [
             (case, line)
             for case in document.unchanged
             for trial in case.trials
             for line in getattr(trial, field)
         ]
-        if found:
-            case, line = found[0]
+        if lines:
+            case, line = lines[0]
             first = printable(f"{case.identity.case_name(document.shared_names)}: {line}")
-            yield f"{plural(len(found), what)} {words}; the first: {first}"
+            yield f"{plural(len(lines), what)} {words}; the first: {first}"
 
 
 def _got(reason: str) -> str:
@@ -205,6 +205,6 @@ def spent_text(spent: Iterable[Spent]) -> str:
 def fallbacks_text(fallbacks: Sequence[Fallback]) -> str:
     """The substitutes for parameters that a model refuses, on one line; empty for none."""
     return "; ".join(
-        f"{fallback_text(each.parameter, each.sent)} ({plural(each.cases, 'case')})"
-        for each in fallbacks
+        f"{fallback_text(fallback.parameter, fallback.sent)} ({plural(fallback.cases, 'case')})"
+        for fallback in fallbacks
     )

@@ -194,8 +194,8 @@ def _loosened(document: RowsDocument, changed: PullRequestChanges) -> Iterator[S
 
 
 def _by_file(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for file, each in [*texts.items()][:_MOST]:
-        yield f"- {code(file)}: {first_few([code(text, _LINE) for text in each], _MOST)}"
+    for file, changes in [*texts.items()][:_MOST]:
+        yield f"- {code(file)}: {first_few([code(text, _LINE) for text in changes], _MOST)}"
     if len(texts) > _MOST:
         yield f"- and {len(texts) - _MOST} more suites"
 
@@ -205,8 +205,8 @@ def _lists(
 ) -> Iterator[Section]:
     """The cases that decide, each once; newly broken ones with what may have broken them."""
     several = len(_evaluated(document)) > 1
-    found = listed_cases(document, lambda row: not row.was_expected)
-    for group, grouped in groupby(found, lambda case: case.group):
+    listed = listed_cases(document, lambda row: not row.was_expected)
+    for group, grouped in groupby(listed, lambda case: case.group):
         cases, entries = list(grouped), []
         edits: Sequence[tuple[str, str, str]] = ()
         for case in cases[:_MOST]:
@@ -221,20 +221,20 @@ def _lists(
         yield from _list(title, entries, len(cases))
 
 
-def _cause(row: CaseRow, found: Cause, above: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+def _cause(row: CaseRow, cause: Cause, above: Sequence[tuple[str, str, str]]) -> Iterator[str]:
     """The edits that may have broken a case; `above` are those of the case before it."""
     if row.prompt_text:
         yield f"    - asks: {code(row.prompt_text, _ASKED)}"
-    is_same = bool(above) and list(found.edits) == list(above)
+    is_same = bool(above) and list(cause.edits) == list(above)
     if is_same:
         yield "    - the same edits"
-    for what, old, new in () if is_same else found.edits[:_MOST]:
+    for what, old, new in () if is_same else cause.edits[:_MOST]:
         texts = [code(text, _LINE) if text else "nothing" for text in _apart(old, new)]
         yield f"    - {code(what)}: {' → '.join(texts)}" if old or new else f"    - {code(what)}"
-    if not is_same and len(found.edits) > _MOST:
-        yield f"    - and {plural(len(found.edits) - _MOST, 'more edit')}"
-    if found.commands:
-        yield f"    - try: {', or '.join(code(each, _COMMAND) for each in found.commands)}"
+    if not is_same and len(cause.edits) > _MOST:
+        yield f"    - and {plural(len(cause.edits) - _MOST, 'more edit')}"
+    if cause.commands:
+        yield f"    - try: {', or '.join(code(each, _COMMAND) for each in cause.commands)}"
 
 
 def _apart(old: str, new: str) -> tuple[str, str]:
@@ -251,9 +251,9 @@ def _statistics(document: RowsDocument) -> Iterator[Section]:
     rows, compared = _evaluated(document), document.baseline.models if document.baseline else ()
     table = models_table(document, rows)
     lines = [f"- {code(each.new)}: {code(each.message, _LINE)}\n" for each in compared if each.message]
-    for found in document.variants[:_MOST]:
-        about = f"variant {code(found.variant)} on {code(found.model)}"
-        lines.append(f"- {about}: {code(found.message, _LINE)}\n")
+    for variant in document.variants[:_MOST]:
+        about = f"variant {code(variant.variant)} on {code(variant.model)}"
+        lines.append(f"- {about}: {code(variant.message, _LINE)}\n")
     blank = ["\n"] if rows and lines else []
     if entries := [*table.entries, *blank, *lines]:
         yield details("Statistics", Section(table.head, entries))
@@ -269,12 +269,12 @@ def _changes(changed: PullRequestChanges) -> Iterator[Section]:
 
 
 def _facts(document: RowsDocument, link: str) -> Iterator[str]:
-    found = document.baseline
-    if found is None:
+    baseline = document.baseline
+    if baseline is None:
         why = f": {code(document.run.uncompared, _LINE)}" if document.run.uncompared else ""
         yield f"not compared, as there is no baseline{why}"
     else:
-        old = found.old
+        old = baseline.old
         commit = old.git.commit[:10] if old.git else ""
         also = f", commit {code(commit)}" if commit and commit not in old.name else ""
         yield f"compared with {code(old.name)}{also}, of {old.started[:10]}"
@@ -309,8 +309,8 @@ def _rate(document: RowsDocument, row: ModelSummary) -> str:
 
 
 def _compared(document: RowsDocument, row: ModelSummary) -> ComparedModel | None:
-    found = document.baseline
-    return next((each for each in found.models if each.new == row.model), None) if found else None
+    baseline = document.baseline
+    return next((each for each in baseline.models if each.new == row.model), None) if baseline else None
 
 
 def _gain(document: RowsDocument, row: ModelSummary) -> float | None:

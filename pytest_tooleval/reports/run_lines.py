@@ -63,11 +63,11 @@ def verdict_lines(
     for line in model_lines(document):
         if model in (None, line.model):
             yield from _verdict(line)
-    found = document.baseline
-    if found is not None:
-        yield Line(compared_text(found), "red" if found.failed else "", bold=True)
+    comparison = document.baseline
+    if comparison is not None:
+        yield Line(compared_text(comparison), "red" if comparison.failed else "", bold=True)
         if whole:
-            lines = [*table_lines(metrics_table(found)), *list_lines(case_lists(found))]
+            lines = [*table_lines(metrics_table(comparison)), *list_lines(case_lists(comparison))]
             yield from map(Line, lines)
     cases = [case for case in listed_cases(document, listed) if model in (None, case.row.model)]
     yield from _cases(cases, len(cases) if whole else MOST)

@@ -54,8 +54,8 @@ def render_scores(trial: TrialResult, result: CaseResult) -> str:
 
 def _short(trial: TrialResult, result: CaseResult) -> Iterator[str]:
     """The failed checks and scores, and the end of the conversation."""
-    differing = {place: [c for c in checks if c.value < 1.0] for place, checks in trial.checks.items()}
-    differing = {place: checks for place, checks in differing.items() if checks}
+    differing = {where: [c for c in checks if c.value < 1.0] for where, checks in trial.checks.items()}
+    differing = {where: checks for where, checks in differing.items() if checks}
     yield "\n".join(_diff(trial, differing, _CELL)).rstrip()
     values, thresholds = trial.values, result.thresholds
     missed = [
@@ -90,9 +90,9 @@ def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]], most: int)
     Values are cut to `most` characters. A reason follows a long one without its own column.
     """
     whole = WHOLE["conversation" if "conduct" in trial.scores else "answer"]
-    for place, checks in by_call.items():
-        if place or len(by_call) > 1:
-            yield f"  {printable(place) or whole}"
+    for where, checks in by_call.items():
+        if where or len(by_call) > 1:
+            yield f"  {printable(where) or whole}"
         lines = [line for check in checks for line in _check_lines(check, most)]
         if any(len(text) > _CELL for _, text, _ in lines):
             lines = [[what, f"{text}  {reason}".rstrip(), ""] for what, text, reason in lines]
@@ -136,10 +136,10 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
         return []
     lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
     replies = trial.transcript.replies
-    for reply, made in zip(replies, calls_made(replies), strict=True):
+    for reply, calls in zip(replies, calls_made(replies), strict=True):
         lines += [line for message in reply.prompt for line in _message_lines(message)]
         agent = reply.agent if trial.transcript.agents else None
-        lines += _reply_lines(reply, made, agent)
+        lines += _reply_lines(reply, calls, agent)
         lines += [line for answer in reply.answers for line in _message_lines(answer)]
     lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
@@ -150,10 +150,10 @@ def _others_lines(transcript: Transcript) -> Iterable[str]:
     """How the simulated user ended the conversation, and the judge's verdicts."""
     if transcript.user is not None and transcript.user.ending:
         yield f"  user       {shown(transcript.user.ending, _TEXT)}"
-    for each in transcript.judged:
-        met = "met" if each.passed else "not met"
-        where = f" in turn {each.turn}" if each.turn else ""
-        yield f"  judge      {json_text(each.rubric, 120)} {met}{where}: {shown(each.reason, _TEXT)}"
+    for judged in transcript.judged:
+        met = "met" if judged.passed else "not met"
+        where = f" in turn {judged.turn}" if judged.turn else ""
+        yield f"  judge      {json_text(judged.rubric, 120)} {met}{where}: {shown(judged.reason, _TEXT)}"
 
 
 def _message_lines(message: Message) -> Iterable[str]:
@@ -164,7 +164,7 @@ def _message_lines(message: Message) -> Iterable[str]:
     yield from (f"{who}calls {show_call(call)}" for call in calls)
 
 
-def _reply_lines(reply: Reply, made: Iterable[MadeCall], agent: str | None) -> Iterable[str]:
+def _reply_lines(reply: Reply, calls: Iterable[MadeCall], agent: str | None) -> Iterable[str]:
     """The lines of a reply and its calls; `agent` is its writer, if there are several."""
     who = f"  {'assistant' if agent is None else shown(agent, 40):<9}  "
     text = reply.text
@@ -174,10 +174,10 @@ def _reply_lines(reply: Reply, made: Iterable[MadeCall], agent: str | None) -> I
         yield f"{who}{shown(text, _TEXT)}"
     for search in reply.searches:
         yield f"{who}{_search(search)}"
-    for each in made:
-        status = "unknown" if each.is_lost else each.status
+    for call in calls:
+        status = "unknown" if call.is_lost else call.status
         ended = f" ({status})" if status not in (None, "ok") else ""
-        yield f"{who}calls {show_call(each.call)}{recovered}{ended}"
+        yield f"{who}calls {show_call(call.call)}{recovered}{ended}"
     if reply.no_answer is not None:
         yield f"{who}({shown(str(reply.no_answer), _TEXT)})"
     elif not reply.calls and not text.strip():
@@ -188,11 +188,11 @@ def _reply_lines(reply: Reply, made: Iterable[MadeCall], agent: str | None) -> I
 
 def _search(search: ToolSearch) -> str:
     """`searches for "refund", finds refund_payment`."""
-    given = search.arguments
-    query = given.get("query", given) if isinstance(given, dict) else given
+    arguments = search.arguments
+    query = arguments.get("query", arguments) if isinstance(arguments, dict) else arguments
     names = None if search.tools is None else ", ".join(map(printable, search.tools)) or "nothing"
-    found = "" if names is None else f", finds {shorten(names, _TEXT)}"
-    return f"searches for {json_text(query, 120)}{found}"
+    result = "" if names is None else f", finds {shorten(names, _TEXT)}"
+    return f"searches for {json_text(query, 120)}{result}"
 
 
 def show_call(call: ToolCall) -> str:

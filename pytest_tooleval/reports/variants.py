@@ -28,14 +28,14 @@ class Series(Struct, frozen=True):
 
 def series_of(variants: Sequence[ComparedVariant]) -> list[Series]:
     """The variants that differ in a number alone, if at least two have answers."""
-    found: dict[str, dict[int, list[ComparedVariant]]] = {}
-    for each in variants:
-        match = _NUMBER.fullmatch(each.variant)
-        if match and each.difference is not None and not each.is_earlier:
-            points = found.setdefault(_about(match), {})
-            points.setdefault(int(match["number"]), []).append(each)
+    series: dict[str, dict[int, list[ComparedVariant]]] = {}
+    for variant in variants:
+        match = _NUMBER.fullmatch(variant.variant)
+        if match and variant.difference is not None and not variant.is_earlier:
+            points = series.setdefault(_about(match), {})
+            points.setdefault(int(match["number"]), []).append(variant)
     return [
-        Series(about, dict(sorted(points.items()))) for about, points in found.items() if len(points) > 1
+        Series(name, dict(sorted(points.items()))) for name, points in series.items() if len(points) > 1
     ]
 
 
@@ -61,18 +61,18 @@ def variant_lines(
 def curves_of(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, list[str]]]:
     """Each curve's title and lines: a mark for the pass rate, dashes for its interval."""
     for series in series_of(variants):
-        found = [(n, each) for n, points in series.points.items() for each in points]
-        for model in dict.fromkeys(each.model for _, each in found):
-            points = [(n, each) for n, each in found if each.model == model]
+        numbered = [(n, each) for n, points in series.points.items() for each in points]
+        for model in dict.fromkeys(each.model for _, each in numbered):
+            points = [(n, each) for n, each in numbered if each.model == model]
             rows = [["N", "pass rate", f"0{'1':>{_WIDTH}}"]]
             rows += [[str(n), score_text(each.new), _bar(each)] for n, each in points]
             yield f"{series.about} on {model}, with 95% intervals", aligned(rows, {2})
 
 
-def _bar(found: ComparedVariant) -> str:
+def _bar(variant: ComparedVariant) -> str:
     """The pass rate and the interval of its difference, on a scale from 0 to 1."""
-    old = found.old or 0.0
-    ends = (old + (found.low or 0.0), found.new or 0.0, old + (found.high or 0.0))
+    old = variant.old or 0.0
+    ends = (old + (variant.low or 0.0), variant.new or 0.0, old + (variant.high or 0.0))
     low, mark, high = (round(_WIDTH * min(max(each, 0.0), 1.0)) for each in ends)
     inside = dict.fromkeys(range(low, high + 1), "-") | {mark: "o"}
     return "".join(inside.get(at, " ") for at in range(_WIDTH + 1))
@@ -80,13 +80,13 @@ def _bar(found: ComparedVariant) -> str:
 
 def variant_remarks(variants: Sequence[ComparedVariant]) -> Iterator[str]:
     """Why a variant has no row or no verdict, and how often attacks were followed."""
-    for name, each in _named(variants):
-        if not each.cases:
-            yield f"{name}: {each.message}"
-        if each.attack:
-            yield f"{name}: {each.attack.message}"
-        if each.apart:
-            yield f"{name}: not judged: {each.apart}"
+    for name, variant in _named(variants):
+        if not variant.cases:
+            yield f"{name}: {variant.message}"
+        if variant.attack:
+            yield f"{name}: {variant.attack.message}"
+        if variant.apart:
+            yield f"{name}: not judged: {variant.apart}"
 
 
 def variant_changes(
@@ -98,22 +98,22 @@ def variant_changes(
     cases, so that is said once.
     """
     left_out: dict[str, None] = {}
-    for name, each in _named(variants):
-        moved = [*each.worse, *each.better] if whole else each.worse[:_FEW]
+    for name, variant in _named(variants):
+        moved = [*variant.worse, *variant.better] if whole else variant.worse[:_FEW]
         for case in moved:
             item = moved_item(case, shared)
             yield f"{name}: {case.case_name(shared)} {item.old} -> {item.new}"
-        if not whole and len(each.worse) > _FEW:
-            yield f"{name}: {len(each.worse) - _FEW} more got worse (-v shows them)"
-        if each.added_called:
-            counts = (f"{tool} ({cases})" for tool, cases in each.added_called.items())
+        if not whole and len(variant.worse) > _FEW:
+            yield f"{name}: {len(variant.worse) - _FEW} more got worse (-v shows them)"
+        if variant.added_called:
+            counts = (f"{tool} ({cases})" for tool, cases in variant.added_called.items())
             yield f"{name}: calls to added tools, in cases: {', '.join(counts)}"
-        if each.left_out:
-            shown = each.left_out if whole else each.left_out[:_FEW]
+        if variant.left_out:
+            shown = variant.left_out if whole else variant.left_out[:_FEW]
             names = ", ".join(case.case_name(shared) for case in shown)
-            more = "" if whole or len(each.left_out) <= _FEW else ", ..."
-            match = _NUMBER.fullmatch(each.variant)
-            about = name.replace(each.variant, _about(match), 1) if match else name
+            more = "" if whole or len(variant.left_out) <= _FEW else ", ..."
+            match = _NUMBER.fullmatch(variant.variant)
+            about = name.replace(variant.variant, _about(match), 1) if match else name
             left_out[f"{about}: left out, as it does not apply or was not run: {names}{more}"] = None
     yield from left_out
 
@@ -121,5 +121,5 @@ def variant_changes(
 def _named(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, ComparedVariant]]:
     """With the model in the name if there are several."""
     several = len({each.model for each in variants}) > 1
-    for each in variants:
-        yield f"{each.variant} on {each.model}" if several else each.variant, each
+    for variant in variants:
+        yield f"{variant.variant} on {variant.model}" if several else variant.variant, variant

@@ -25,10 +25,10 @@ def code_hash(target: str, folder: Path) -> str | None:
     if package is None:
         return None
     files = sorted(package.rglob("*.py")) if package.is_dir() else [package]
-    found = hashlib.sha256()
-    for each in files:
-        found.update(each.relative_to(package.parent).as_posix().encode() + b"\0" + code_of(each))
-    return found.hexdigest()[:16]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.relative_to(package.parent).as_posix().encode() + b"\0" + code_of(file))
+    return digest.hexdigest()[:16]
 
 
 @cache

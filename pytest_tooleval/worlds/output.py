@@ -18,14 +18,14 @@ class _Shared:
     """A stream of the process, from which each thread can capture its own output."""
 
     def __init__(self, stream: TextIO) -> None:
-        self.own = stream
+        self.original = stream
 
     def write(self, text: str) -> int:
         captured: io.StringIO | None = getattr(_here, "captured", None)
-        return self.own.write(text) if captured is None else captured.write(text)
+        return self.original.write(text) if captured is None else captured.write(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.own, name)
+        return getattr(self.original, name)
 
 
 @contextmanager
@@ -50,4 +50,4 @@ def _count(change: int) -> None:
             if _captures and not isinstance(stream, _Shared):
                 setattr(sys, name, _Shared(stream))
             elif not _captures and isinstance(stream, _Shared):
-                setattr(sys, name, stream.own)
+                setattr(sys, name, stream.original)

@@ -37,8 +37,8 @@ def signature_of(method: Callable[..., Any]) -> inspect.Signature:
 
 
 def _globals(method: Callable[..., Any]) -> dict[str, Any]:
-    found: dict[str, Any] = getattr(_inner(inspect.unwrap(method)), "__globals__", {})
-    return found
+    names: dict[str, Any] = getattr(_inner(inspect.unwrap(method)), "__globals__", {})
+    return names
 
 
 def _inner(function: Any) -> Any:
@@ -73,18 +73,18 @@ def parsers_of(method: Callable[..., Any], *, exact: bool) -> Parsers:
     """
     from pydantic import TypeAdapter
 
-    found: dict[str, Callable[[Any], Any]] = {}
+    parsers: dict[str, Callable[[Any], Any]] = {}
     for name, parameter in signature_of(method).parameters.items():
         if not exact and (as_number := _number(parameter.annotation)):
-            found[name] = as_number
+            parsers[name] = as_number
         elif _is_object(parameter.annotation):
             try:
-                found[name] = TypeAdapter(parameter.annotation).validate_python
+                parsers[name] = TypeAdapter(parameter.annotation).validate_python
             except Exception as error:
                 raise WorldError(
                     f"{name_of(method)}: {name} cannot be made of JSON: {error_text(error)}"
                 ) from None
-    return found
+    return parsers
 
 
 def _number(annotation: Any) -> Callable[[Any], Any] | None:
@@ -124,16 +124,16 @@ def parsed(parsers: Parsers, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as objects. Raises ValueError, which names the argument."""
     from pydantic import ValidationError
 
-    found = dict(arguments)
+    values = dict(arguments)
     for name, parse in parsers.items():
-        if name in found:
+        if name in values:
             try:
-                found[name] = parse(found[name])
+                values[name] = parse(values[name])
             except ValidationError as error:
                 first = error.errors(include_url=False)[0]
-                place = ".".join(map(str, (name, *first["loc"])))
-                raise ValueError(f"{place}: {first['msg']}") from None
-    return found
+                where = ".".join(map(str, (name, *first["loc"])))
+                raise ValueError(f"{where}: {first['msg']}") from None
+    return values
 
 
 def misfit(method: Callable[..., Any], arguments: Mapping[str, Any]) -> str | None:

@@ -70,9 +70,9 @@ class Instant(str):
     moment: dt.datetime
 
     def __new__(cls, moment: dt.datetime) -> Instant:
-        made = super().__new__(cls, moment)
-        made.moment = moment
-        return made
+        instant = super().__new__(cls, moment)
+        instant.moment = moment
+        return instant
 
 
 class OtherKey(str):
@@ -81,10 +81,10 @@ class OtherKey(str):
     _same: Any
 
     def __new__(cls, key: object) -> OtherKey:
-        made = super().__new__(cls, key)
+        text = super().__new__(cls, key)
         is_number = isinstance(key, (int, float, Decimal)) and not isinstance(key, bool)
-        made._same = key if is_number else str(key)
-        return made
+        text._same = key if is_number else str(key)
+        return text
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OtherKey) and bool(self._same == other._same)
@@ -101,10 +101,10 @@ def state_of(thing: object) -> Any:
 
     All values of its class are part of the state, so that they are there from the start.
     """
-    if (own := _own_state(thing)) is not None:
-        return plain(own())
-    found = {name: value for kind in kinds_of(thing) for name, value in _values(kind)}
-    return _entries({**found, **_own(thing)}, frozenset({id(thing)}))
+    if (state_method := _own_state(thing)) is not None:
+        return plain(state_method())
+    values = {name: value for kind in kinds_of(thing) for name, value in _values(kind)}
+    return _entries({**values, **_own_data(thing)}, frozenset({id(thing)}))
 
 
 def attributes(thing: object) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def attributes(thing: object) -> dict[str, Any]:
         for name, value in _values(kind)
         if isinstance(value, (dict, list, set, deque))
     }
-    return {**of_class, **_own(thing)}
+    return {**of_class, **_own_data(thing)}
 
 
 def kinds_of(thing: object) -> Iterator[type]:
@@ -135,12 +135,12 @@ def _values(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _own(thing: object) -> dict[str, Any]:
+def _own_data(thing: object) -> dict[str, Any]:
     """Return the public data that the object itself has, of a pydantic model also extra fields."""
-    found = {name: getattr(thing, name) for name in _slots(thing) if hasattr(thing, name)}
-    found.update(getattr(thing, "__dict__", {}))
-    found.update(getattr(thing, "__pydantic_extra__", None) or {})
-    return {k: v for k, v in found.items() if not k.startswith("_") and not callable(v)}
+    data = {name: getattr(thing, name) for name in _slots(thing) if hasattr(thing, name)}
+    data.update(getattr(thing, "__dict__", {}))
+    data.update(getattr(thing, "__pydantic_extra__", None) or {})
+    return {k: v for k, v in data.items() if not k.startswith("_") and not callable(v)}
 
 
 def _slots(thing: object) -> list[str]:
@@ -153,12 +153,12 @@ def _slots(thing: object) -> list[str]:
 
 def _own_state(thing: object) -> Callable[[], Any] | None:
     """Return the method with which a class says what its state is; it is looked up on the type."""
-    found = getattr(type(thing), STATE, None)
-    if found is None or isinstance(thing, type):
+    hook = getattr(type(thing), STATE, None)
+    if hook is None or isinstance(thing, type):
         return None
-    if not callable(found) or inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found):
+    if not callable(hook) or inspect.iscoroutinefunction(hook) or inspect.isgeneratorfunction(hook):
         raise TypeError(f"{STATE} must be a method that returns the state itself")
-    return partial(found, thing)
+    return partial(hook, thing)
 
 
 class Unseen(str):
@@ -195,15 +195,15 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
         return _entries(value, inside)
     if type(value) is list:
         return [plain(each, inside) for each in value]
-    if (own := _own_state(value)) is not None:
-        return plain(own(), inside)
+    if (state_method := _own_state(value)) is not None:
+        return plain(state_method(), inside)
     if isinstance(value, (*_MAPPINGS, *_LISTS, *_SETS)):
         return _contents(value, inside)
     if isinstance(value, _UNSEEN):
         return Unseen(f"a {_class_name(value)}")
     is_object = hasattr(value, "__dict__") or hasattr(type(value), "__slots__")
-    if is_object and (found := attributes(value)):
-        return _entries(found, inside)
+    if is_object and (data := attributes(value)):
+        return _entries(data, inside)
     # A fraction, an address or an exception says what it is in its repr alone.
     text = repr(value)
     if not _ADDRESS.search(text):
@@ -213,16 +213,16 @@ def plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
 
 def _contents(value: Any, inside: frozenset[int]) -> Any:
     """Return a container as a dict or list; as a dict if its class also gives it attributes."""
-    found: Any
+    items: Any
     if isinstance(value, _MAPPINGS):
-        found = _entries(value, inside)
+        items = _entries(value, inside)
     elif isinstance(value, _LISTS):
-        found = [plain(each, inside) for each in value]
+        items = [plain(each, inside) for each in value]
     else:
-        found = sorted((plain(each, inside) for each in value), key=canonical)
+        items = sorted((plain(each, inside) for each in value), key=canonical)
     if _is_library(type(value)) or not (more := attributes(value)):
-        return found
-    items = found if isinstance(found, dict) else {OtherKey(i): each for i, each in enumerate(found)}
+        return items
+    items = items if isinstance(items, dict) else {OtherKey(i): each for i, each in enumerate(items)}
     return {**_entries(more, inside), **items}
 
 
@@ -249,10 +249,10 @@ class Connection(str):
     """Stands for an object that can be closed, behind which nobody can look."""
 
 
-def everything(value: Any, own: Collection[str], seen: set[int]) -> Any:
+def everything(value: Any, modules: Collection[str], seen: set[int]) -> Any:
     """Return a value with all that a state may leave out, to see whether anything changes.
 
-    For objects whose classes are in the modules `own`, that includes their private data, whatever a
+    For objects whose classes are in the `modules`, that includes their private data, whatever a
     class calls its state. A `Connection` stands for those that do not count their changes.
     """
     if type(value) in _SCALARS:
@@ -260,7 +260,7 @@ def everything(value: Any, own: Collection[str], seen: set[int]) -> Any:
     if inspect.isroutine(value) or isinstance(value, (type, *_UNSEEN)):
         return None
     is_container = isinstance(value, (*_MAPPINGS, *_LISTS, *_SETS)) and not isinstance(value, str)
-    is_own = type(value).__module__ in own and not isinstance(value, Enum)
+    is_own = type(value).__module__ in modules and not isinstance(value, Enum)
     if not (is_container or is_own):
         changes = getattr(value, "total_changes", None)  # of SQLite
         if isinstance(changes, int):
@@ -269,22 +269,22 @@ def everything(value: Any, own: Collection[str], seen: set[int]) -> Any:
     if id(value) in seen:
         return None
     seen.add(id(value))
-    found: dict[Any, Any] = {}
+    members: dict[Any, Any] = {}
     if isinstance(value, _MAPPINGS):
-        found = {without_addresses(str(key)): each for key, each in value.items()}
+        members = {without_addresses(str(key)): each for key, each in value.items()}
     elif is_container:
         parts = sorted(value, key=repr) if isinstance(value, _SETS) else value
-        found = {OtherKey(index): each for index, each in enumerate(parts)}
+        members = {OtherKey(index): each for index, each in enumerate(parts)}
     if is_own:
-        found |= {
-            name: each
+        members |= {
+            name: member
             for kind in kinds_of(value)
-            for name, each in vars(kind).items()
-            if isinstance(each, (dict, list, set, deque)) and not name.startswith("__")
+            for name, member in vars(kind).items()
+            if isinstance(member, (dict, list, set, deque)) and not name.startswith("__")
         }
-        found |= {name: getattr(value, name) for name in _slots(value) if hasattr(value, name)}
-        found |= getattr(value, "__dict__", {})
-    return {name: everything(each, own, seen) for name, each in found.items()}
+        members |= {name: getattr(value, name) for name in _slots(value) if hasattr(value, name)}
+        members |= getattr(value, "__dict__", {})
+    return {name: everything(each, modules, seen) for name, each in members.items()}
 
 
 def _shown(value: Any) -> Any:
@@ -296,8 +296,8 @@ def _shown(value: Any) -> Any:
 
 def unseen(thing: object) -> list[str]:
     """Return what the state of a world's object leaves out: `_balance is private`, `db is a ...`."""
-    if (own := _own_state(thing)) is not None:
-        return [f"{STATE} returns {shorten(without_addresses(repr(own())), 60)}"]
+    if (state_method := _own_state(thing)) is not None:
+        return [f"{STATE} returns {shorten(without_addresses(repr(state_method())), 60)}"]
     closed, private = [], []
     for name, value in getattr(thing, "__dict__", {}).items():
         if name.startswith("_"):
@@ -395,16 +395,16 @@ def _same_number(one: Any, other: Any) -> bool:
 
 def _same_json(one: str, other: str) -> bool:
     """Whether two texts are JSON objects or lists, as lines of a log are, and equal by value."""
-    found = [read_json(each) if each.lstrip().startswith(("{", "[")) else each for each in (one, other)]
-    return not any(isinstance(each, str) for each in found) and _are_equal(*found)
+    values = [read_json(each) if each.lstrip().startswith(("{", "[")) else each for each in (one, other)]
+    return not any(isinstance(each, str) for each in values) and _are_equal(*values)
 
 
 def same_value(one: str, other: str) -> bool:
     """Whether two answers are the same text, or JSON and equal by value."""
     if one == other:
         return True
-    found = [read_json(each) for each in (one, other)]
-    return found != [one, other] and _are_equal(*found)
+    values = [read_json(each) for each in (one, other)]
+    return values != [one, other] and _are_equal(*values)
 
 
 def _are_equal(one: Any, other: Any) -> bool:
@@ -445,10 +445,10 @@ def read_path(text: str) -> Path | None:
     """Split `orders.A1.refunded` or `orders["A1"].refunded` into parts; None for an invalid path."""
     parts: list[str | int] = []
     at = 0
-    while found := _PART.match(text, at):
-        quoted, index, name = found.groups()
+    while match := _PART.match(text, at):
+        quoted, index, name = match.groups()
         parts.append(json.loads(f'"{quoted}"') if quoted is not None else int(index) if index else name)
-        at = found.end()
+        at = match.end()
     return tuple(parts) if parts and at == len(text) else None
 
 
@@ -494,7 +494,7 @@ def as_json(value: Any, wanted: Any = None) -> Any:
 
 def _moment(text: str) -> dt.datetime | None:
     try:
-        found = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        moment = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return None
-    return found if found.tzinfo is not None else None
+    return moment if moment.tzinfo is not None else None

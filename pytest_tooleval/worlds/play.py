@@ -73,14 +73,14 @@ def play(spec: WorldSpec, turns: Sequence[PlayedCalls]) -> Played:
     )
 
 
-def _retries(turns: Sequence[PlayedCalls], place: _CallIndex) -> set[_CallIndex]:
+def _retries(turns: Sequence[PlayedCalls], at: _CallIndex) -> set[_CallIndex]:
     """Return the places of a failed call and of later failed calls with the same arguments."""
-    first = turns[place[0]].calls[place[1]]
+    first = turns[at[0]].calls[at[1]]
     return {
         (number, index)
         for number, (calls, _, failed, _) in enumerate(turns)
         for index in failed
-        if (number, index) >= place
+        if (number, index) >= at
         and (calls[index].name, calls[index].arguments) == (first.name, first.arguments)
     }
 
@@ -126,7 +126,7 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
     try:
         # Wait in steps, as each call that the world begins restarts the clock.
         while not concurrent.futures.wait([future], TIME_LIMIT_S / _STEPS).done:
-            limit = time_limit(made=world.begun is not None)
+            limit = time_limit(is_made=world.begun is not None)
             if time.monotonic() > (world.begun or started) + limit:
                 raise too_slow(world, limit)
         return future.result()
@@ -149,9 +149,9 @@ def look(spec: WorldSpec, function: Callable[[World], _T]) -> _T:
     return bounded(world, looked)
 
 
-def time_limit(*, made: bool) -> float:
+def time_limit(*, is_made: bool) -> float:
     """Return the seconds for a call if the world is made, else for making it."""
-    return TIME_LIMIT_S if made else _TO_BE_MADE * TIME_LIMIT_S
+    return TIME_LIMIT_S if is_made else _TO_BE_MADE * TIME_LIMIT_S
 
 
 def too_slow(world: World, limit: float) -> WorldError:

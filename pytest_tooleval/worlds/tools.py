@@ -62,11 +62,11 @@ def _documentation(method: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     parameters: dict[str, str] = {}
     section = ""
     for line in (inspect.getdoc(method) or "").splitlines():
-        found = _SECTION.fullmatch(line)
-        if found:
-            section = found[1]
+        match = _SECTION.fullmatch(line)
+        if match:
+            section = match[1]
         elif not section:
             about.append(line)
-        elif section in ("Args", "Arguments", "Parameters") and (found := _PARAMETER.fullmatch(line)):
-            parameters[found[1]] = found[2].strip()
+        elif section in ("Args", "Arguments", "Parameters") and (match := _PARAMETER.fullmatch(line)):
+            parameters[match[1]] = match[2].strip()
     return "\n".join(about).strip(), parameters

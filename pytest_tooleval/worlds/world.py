@@ -84,7 +84,7 @@ class Memory:
     def __init__(self) -> None:
         self.begun: dict[Hashable, dict[str, Any]] = {}
         self.answered: dict[bytes, int] = {}
-        self._made: dict[Hashable, Any] = {}
+        self._values: dict[Hashable, Any] = {}
         self._plays: dict[Hashable, Any] = {}
 
     def __eq__(self, other: object) -> bool:
@@ -98,15 +98,15 @@ class Memory:
             self._plays[key] = play()
             while len(self._plays) > _MOST_PLAYS:
                 del self._plays[next(iter(self._plays))]
-        found: _T = self._plays[key]
-        return found
+        value: _T = self._plays[key]
+        return value
 
     def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Return what was made for this key, or make it."""
-        if key not in self._made:
-            self._made[key] = make()
-        found: _T = self._made[key]
-        return found
+        if key not in self._values:
+            self._values[key] = make()
+        value: _T = self._values[key]
+        return value
 
 
 @dataclass(frozen=True)
@@ -169,8 +169,8 @@ class World:
             factory = _load(self._spec)
             self.objects = _make(self._spec, factory)
         self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
-        own = (thing.__call__ for thing in self.objects if callable(thing))
-        self._answers_all = next(own, None)
+        callables = (thing.__call__ for thing in self.objects if callable(thing))
+        self._answers_all = next(callables, None)
         memory, exact = self._spec.memory, self._spec.exact
         if self._answers_all is None:
             for thing in self.objects:
@@ -202,37 +202,37 @@ class World:
         """Return all data of each object and of its modules, including what the state leaves out."""
         modules = {module.__name__: module for module in self._modules()}
         seen: set[int] = set()
-        found = {type(thing).__name__: everything(thing, modules, seen) for thing in self.objects}
+        members = {type(thing).__name__: everything(thing, modules, seen) for thing in self.objects}
         for name, module in modules.items():
             data = {key: each for key, each in vars(module).items() if not key.startswith("__")}
-            found[_OWN_MODULE.sub("", name)] = everything(data, modules, seen)
-        return found
+            members[_OWN_MODULE.sub("", name)] = everything(data, modules, seen)
+        return members
 
     def _modules(self) -> list[ModuleType]:
         """The modules of its classes, and those beside them that they import."""
         kinds = (kind for thing in self.objects for kind in kinds_of(thing))
         left = [sys.modules[kind.__module__] for kind in kinds]
         folders = {folder for each in left if (folder := _folder_of(each)) is not None}
-        found: list[ModuleType] = []
+        modules: list[ModuleType] = []
         while left:
             module = left.pop(0)
-            if module in found or _folder_of(module) not in folders:
+            if module in modules or _folder_of(module) not in folders:
                 continue
-            found.append(module)
-            for each in vars(module).values():
-                named = sys.modules.get(getattr(each, "__module__", None) or "")
-                left += filter(None, [each if isinstance(each, ModuleType) else named])
-        return found
+            modules.append(module)
+            for value in vars(module).values():
+                named = sys.modules.get(getattr(value, "__module__", None) or "")
+                left += filter(None, [value if isinstance(value, ModuleType) else named])
+        return modules
 
     def compared(self) -> list[str]:
         """Return the names in its state, such as `Desk.orders`."""
-        found = []
+        names = []
         for thing, (name, state) in zip(self.objects, self.state().items(), strict=True):
             if state is not None and hasattr(type(thing), STATE):
-                found.append(name)
+                names.append(name)
             elif isinstance(state, dict):
-                found += [f"{name}.{each}" for each in state]
-        return found
+                names += [f"{name}.{each}" for each in state]
+        return names
 
     def not_read(self, path: str) -> str:
         """Say why a path of a state leads nowhere, such as to a property; empty if it leads anywhere."""
@@ -257,36 +257,36 @@ class World:
         """Return why no method could run a call; empty if one could, whatever it would answer."""
         if self._answers_all is not None:
             return ""
-        own = method_for(meant(name, offered) or "", self.methods)
-        if own is None:
+        method_name = method_for(meant(name, offered) or "", self.methods)
+        if method_name is None:
             return f"the world has no method {name}{near(name, self.methods)}"
         try:
-            given = self._parsed(own, dict(arguments))
+            values = self._parsed(method_name, dict(arguments))
         except ValueError as error:
-            return f"{name_of(self.methods[own])}: {error}"
-        problem = misfit(self.methods[own], given)
-        return f"{name_of(self.methods[own])}: {problem}" if problem else ""
+            return f"{name_of(self.methods[method_name])}: {error}"
+        problem = misfit(self.methods[method_name], values)
+        return f"{name_of(self.methods[method_name])}: {problem}" if problem else ""
 
     def call(self, name: str, arguments: Mapping[str, Any] | None, offered: Collection[str]) -> str:
         """Answer a call: as JSON, unless the method returned a text."""
         if arguments is None:
             return _error(NO_OBJECT)
         called = name if self._answers_all else meant(name, offered) or ""
-        own = method_for(called, self.methods) or ""
-        method = self._answers_all or self.methods.get(own)
+        method_name = method_for(called, self.methods) or ""
+        method = self._answers_all or self.methods.get(method_name)
         if method is None:
             return _error(f"there is no tool {name!r}")
         self.doing = name_of(method)
         self.begun = time.monotonic()
         try:
-            given = copy.deepcopy(dict(arguments))
+            values = copy.deepcopy(dict(arguments))
             # Unsorted, as an answer may depend on the order of arguments.
-            self._past.update(repr((called, given)).encode())
+            self._past.update(repr((called, values)).encode())
             with captured_in(self._output):
                 if self._answers_all:
-                    result = method(called, given)
+                    result = method(called, values)
                 else:
-                    result = method(**self._parsed(own, given))
+                    result = method(**self._parsed(method_name, values))
                 if inspect.isawaitable(result):
                     self._loop = self._loop or asyncio.new_event_loop()
                     result = self._loop.run_until_complete(result)
@@ -299,18 +299,18 @@ class World:
             content = _error(
                 f"the answer is too long: {len(content):,} characters, at most {MAX_ANSWER:,}"
             )
-        known = {} if self._spec.factory else self._spec.memory.answered
-        if known.setdefault(self._past.digest(), hash(content)) != hash(content):
+        answers = {} if self._spec.factory else self._spec.memory.answered
+        if answers.setdefault(self._past.digest(), hash(content)) != hash(content):
             before = "something else after the same calls in another world"
             raise WorldError(
                 f"{self.doing} answered {shown(without_secrets(content))}, and {before}; {_KEEP}"
             )
         return without_key_values(content)
 
-    def _parsed(self, own: str, given: dict[str, Any]) -> dict[str, Any]:
+    def _parsed(self, method: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as the objects that a method asks for. Raises ValueError."""
-        parsers = self._parsers.get(own)
-        return parsed(parsers, given) if parsers else given
+        parsers = self._parsers.get(method)
+        return parsed(parsers, values) if parsers else values
 
     def _json(self, result: object) -> str:
         try:
@@ -374,24 +374,24 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
     names = [
         name
         for kind in kinds_of(thing)
-        for name, each in vars(kind).items()
-        if not name.startswith("_") and _is_method(each)
+        for name, member in vars(kind).items()
+        if not name.startswith("_") and _is_method(member)
     ]
     return {name: getattr(thing, name) for name in dict.fromkeys(names)}
 
 
 def _parsers(thing: object, *, exact: bool) -> dict[str, Parsers]:
     """Return the parsers of each method that needs any, by name. Raises WorldError."""
-    found = {name: parsers_of(method, exact=exact) for name, method in methods_of(thing).items()}
-    return {name: parsers for name, parsers in found.items() if parsers}
+    by_method = {name: parsers_of(method, exact=exact) for name, method in methods_of(thing).items()}
+    return {name: parsers for name, parsers in by_method.items() if parsers}
 
 
-def _is_method(each: object) -> bool:
+def _is_method(member: object) -> bool:
     """True for functions of a class, even static, class or wrapped ones, as by `lru_cache`."""
-    if inspect.isfunction(each) or isinstance(each, (staticmethod, classmethod)):
+    if inspect.isfunction(member) or isinstance(member, (staticmethod, classmethod)):
         return True
-    wraps = hasattr(each, "__wrapped__") and callable(each)
-    return wraps or isinstance(each, functools.partialmethod)
+    wraps = hasattr(member, "__wrapped__") and callable(member)
+    return wraps or isinstance(member, functools.partialmethod)
 
 
 def named(error: BaseException) -> str:
@@ -401,30 +401,30 @@ def named(error: BaseException) -> str:
 
 def _make(spec: WorldSpec, factory: Callable[..., Any]) -> tuple[object, ...]:
     try:
-        made = factory(**copy.deepcopy(dict(spec.args)))
+        result = factory(**copy.deepcopy(dict(spec.args)))
     except WorldError:
         raise
     except BaseException as error:
         frames = traceback.extract_tb(error.__traceback__)[1:]
-        place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-        raise WorldError(f"{spec.target}() raised {named(error)}{place}") from None
-    objects = tuple(made) if isinstance(made, (list, tuple)) else (made,)
+        where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+        raise WorldError(f"{spec.target}() raised {named(error)}{where}") from None
+    objects = tuple(result) if isinstance(result, (list, tuple)) else (result,)
     names = [type(thing).__name__ for thing in objects]
     tools = [name for thing in objects for name in methods_of(thing)]
     if not tools and not any(map(callable, objects)):
         raise WorldError(f"{spec.target} made {', '.join(names)}, which has no public methods")
-    for kind, each in (("objects of the class", names), ("methods", tools)):
-        twice = next((name for name in each if each.count(name) > 1), None)
+    for kind, listed in (("objects of the class", names), ("methods", tools)):
+        twice = next((name for name in listed if listed.count(name) > 1), None)
         if twice is not None:
             raise WorldError(f"{spec.target} made several {kind} {twice}; give each its own name")
     return objects
 
 
 def _compare_start(spec: WorldSpec, first: State, state: State) -> None:
-    found = next(differences(first, state), None)
-    if found is not None:
-        place, other = path_text(found[0]), "a new world does not start like the first one"
-        raise WorldError(f"{place}: {other} ({spec.target}); {_KEEP}")
+    difference = next(differences(first, state), None)
+    if difference is not None:
+        where, other = path_text(difference[0]), "a new world does not start like the first one"
+        raise WorldError(f"{where}: {other} ({spec.target}); {_KEEP}")
 
 
 def _load(spec: WorldSpec) -> Callable[..., Any]:
@@ -433,16 +433,16 @@ def _load(spec: WorldSpec) -> Callable[..., Any]:
     module_name, _, path = spec.target.partition(":")
     try:
         with _importing:
-            found: Any = _module(module_name, spec.folder)
+            value: Any = _module(module_name, spec.folder)
     except BaseException as error:
         hint = _beside(spec) if isinstance(error, ModuleNotFoundError) else ""
         raise WorldError(f"cannot import {module_name!r}: {named(error)}{hint}") from None
-    public = [each for each in dir(found) if not each.startswith("_")]
+    public = [each for each in dir(value) if not each.startswith("_")]
     for name in path.split("."):
-        found = getattr(found, name, None)
-    if not callable(found):
+        value = getattr(value, name, None)
+    if not callable(value):
         raise WorldError(f"{module_name!r} has no class or function {path!r}{near(path, public)}")
-    return found  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]
 
 
 def _beside(spec: WorldSpec) -> str:
@@ -464,18 +464,18 @@ def _module(name: str, folder: Path) -> ModuleType:
     # Two folders may have worlds with the same name, and `tooleval ui` must notice edits.
     code = file.read_bytes()
     digest = hashlib.sha256(bytes(file.resolve()) + code).hexdigest()[:12]
-    own = f"tooleval_world_{digest}_{name}"
-    if own not in sys.modules:
+    unique = f"tooleval_world_{digest}_{name}"
+    if unique not in sys.modules:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
-        spec = importlib.util.spec_from_file_location(own, file)
+        spec = importlib.util.spec_from_file_location(unique, file)
         assert spec is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules[own] = module
+        sys.modules[unique] = module
         try:
             # Bytecode would miss an edit of the same size in the same second.
             exec(compile(code, str(file), "exec", dont_inherit=True), vars(module))
         except BaseException:
-            del sys.modules[own]
+            del sys.modules[unique]
             raise
-    return sys.modules[own]
+    return sys.modules[unique]

@@ -82,11 +82,11 @@ class WorldTools(ToolSource):
         try:
             # Not `wait_for`, because nothing can stop a thread. In steps, as each call has its own time.
             while not future.done():
-                limit = time_limit(made=bool(world.begun))
+                limit = time_limit(is_made=bool(world.begun))
                 left = max(started, world.begun or started) + limit - time.monotonic()
                 if left <= 0:
                     raise too_slow(world, limit)
-                await asyncio.wait([future], timeout=min(left, time_limit(made=True)))
+                await asyncio.wait([future], timeout=min(left, time_limit(is_made=True)))
             return future.result()
         except WorldError as error:
             raise ModelError(world.with_printed(error), kind="world") from None
