@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Problem, SuiteError, each_reason_once
 from ..keys import texts_in
-from ..replies.conversation import unread_text
+from ..replies.outside_transcript import unread_text
 from ..secrets import redacted
 from ..suite.update import update_suite
 from ..text import plural

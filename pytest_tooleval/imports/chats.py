@@ -29,8 +29,8 @@ from ..record.status import APPROVED, status_word
 from ..record.transcript import AGENT, INNER, Usage, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in, values_in
 from ..replies.call_like import UNREAD, is_call_like, kind_of, may_be_call, unknown_calls
-from ..replies.conversation import NO_NAME, Conversation, unread_text
 from ..replies.messages import transcript_of
+from ..replies.outside_transcript import NO_NAME, OutsideTranscript, unread_text
 from ..replies.recovery import read_calls
 from ..suite.expectations import ANY_TOOL
 from ..suite.tool_names import definition_of
@@ -212,7 +212,7 @@ def _nothing_to_test(answer: RecordedAnswer) -> str:
 
 def conversations(
     record: Record, value: Any, system: Sequence[str] = _SYSTEM, source: Any = None
-) -> list[Conversation]:
+) -> list[OutsideTranscript]:
     """The conversations in a value made of a record: one for each of several answers.
 
     `system` are the fields of a system prompt beside the messages. The value may be converted from a
@@ -228,7 +228,7 @@ def conversations(
     repeating = [part for part in answer_parts(value) if part.get("object") == "response"]
     given = _field([*parts, *repeating], *_TOOLS)
     is_known = any(key in part for part in parts for key in _TOOLS)
-    made = Conversation(
+    made = OutsideTranscript(
         record.location,
         messages,
         model=next(filter(None, (as_text(part.get("model")) for part in parts)), NO_NAME),
@@ -250,8 +250,8 @@ def conversations(
 
 
 def _with_others(
-    conversation: Conversation, parts: Sequence[Mapping[str, Any]], known: Sequence[Message]
-) -> Conversation:
+    conversation: OutsideTranscript, parts: Sequence[Mapping[str, Any]], known: Sequence[Message]
+) -> OutsideTranscript:
     """The conversation with what stands around it, in these parts, and may be a call not in it."""
     choices = [
         each for part in parts for key in ("choices", "candidates") for each in objects_in(part.get(key))
@@ -281,7 +281,7 @@ def conversation_reader(
     return EachRecord(read)
 
 
-def _described(conversation: Conversation, record: Mapping[str, Any]) -> Conversation:
+def _described(conversation: OutsideTranscript, record: Mapping[str, Any]) -> OutsideTranscript:
     """The conversation with what its record says of it. UnusableError if a field has another type."""
     found = typed(record, _About, "a conversation")
     tokens = structs.asdict(found.usage or _Usage())
@@ -297,7 +297,7 @@ def _described(conversation: Conversation, record: Mapping[str, Any]) -> Convers
     )
 
 
-def answers_in(conversation: Conversation) -> Iterator[RecordedAnswer | Problem]:
+def answers_in(conversation: OutsideTranscript) -> Iterator[RecordedAnswer | Problem]:
     """The answers of a conversation, and the problems with others."""
     try:
         offered, choice = _tools(conversation)
@@ -615,7 +615,7 @@ def _offered(tools: str) -> Offered:
     return offered_tools(json.loads(tools))
 
 
-def _tools(conversation: Conversation) -> tuple[Offered | None, str | None]:
+def _tools(conversation: OutsideTranscript) -> tuple[Offered | None, str | None]:
     """The tools and the tool_choice of a request."""
     given, choice = conversation.tools, conversation.choice
     offered = None if given is None else _offered(canonical(given))

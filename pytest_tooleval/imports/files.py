@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ..errors import ConfigError, Problem, SuiteError, each_reason_once
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..replies.conversation import Conversation
+from ..replies.outside_transcript import OutsideTranscript
 from ..secrets import redacted
 from ..text import canonical, plural
 from .apply import ImportResult, Tick, count_changed
@@ -167,7 +167,7 @@ def _answers(
     items: Sequence[Item], given: Sequence[dict[str, Any]] | None, *, has_tools: bool, tick: Tick
 ) -> list[RecordedAnswer | Problem]:
     """The answers and expectations, with the `given` tools where none are recorded."""
-    held = [each for each in items if isinstance(each, (Conversation, Expected))]
+    held = [each for each in items if isinstance(each, (OutsideTranscript, Expected))]
     tools: Sequence[Any] | None = given
     if given is None and not has_tools:
         without = [each for each in held if each.tools is None]
@@ -176,7 +176,7 @@ def _answers(
     for number, each in enumerate(held):
         tick(f"{number} of {plural(len(held), 'answer')} read")
         offered = each._replace(tools=tools if each.tools is None else each.tools)
-        if isinstance(offered, Conversation):
+        if isinstance(offered, OutsideTranscript):
             found = [*answers_in(offered)]
         else:
             found = [usable(offered.at, partial(expected_in, offered))]
@@ -186,7 +186,7 @@ def _answers(
     return answers
 
 
-def _calls_in(item: Conversation | Expected) -> Iterator[Call]:
+def _calls_in(item: OutsideTranscript | Expected) -> Iterator[Call]:
     """The calls in an item."""
     if isinstance(item, Expected):
         yield from ((name, arguments or {}) for name, arguments in item.calls)

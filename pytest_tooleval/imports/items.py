@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Location, Problem
 from ..record.transcript import Message
-from ..replies.conversation import Conversation
+from ..replies.outside_transcript import OutsideTranscript
 
 # A call's tool and arguments; None for a text alone, and where any will do.
 Call = tuple[str, "Mapping[str, Any] | None"]
@@ -45,7 +45,7 @@ class MadeSuite(NamedTuple):
     suite: dict[str, Any]
 
 
-Item = Conversation | Expected | ToolList | MadeSuite | Problem
+Item = OutsideTranscript | Expected | ToolList | MadeSuite | Problem
 
 
 def reply(content: Any, calls: Sequence[Message], **others: Any) -> Message:

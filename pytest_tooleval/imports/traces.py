@@ -15,8 +15,8 @@ from typing import Any
 from ..record.calls import is_number
 from ..record.status import StatusWord
 from ..record.transcript import AGENT, INNER, SYSTEM_ROLES, Message, Usage
-from ..replies.conversation import NO_NAME, Conversation
 from ..replies.messages import gist_of
+from ..replies.outside_transcript import NO_NAME, OutsideTranscript
 from .span_dialects import (
     ModelCall,
     ToolRun,
@@ -53,7 +53,7 @@ class _Chain:
 
 def joined(
     spans: Iterable[TraceSpan], calls: Mapping[TraceSpan, ModelCall], runs: Iterable[tuple[str, ToolRun]]
-) -> Iterator[Conversation]:
+) -> Iterator[OutsideTranscript]:
     """The conversations of spans, in the order in which they began.
 
     All are given in the order in which they began: the calls of models in some of the spans, and what
@@ -284,11 +284,11 @@ def _inner(chain: _Chain, runs: _ToolRuns) -> Iterator[Message]:
             yield {**message, INNER: True}
 
 
-def _run(chain: _Chain, runs: _ToolRuns) -> Conversation:
+def _run(chain: _Chain, runs: _ToolRuns) -> OutsideTranscript:
     last = chain.spans[-1]
     messages = _messages(chain, runs)
     served = first_of(last.attributes, "gen_ai.response.model")
-    return Conversation(
+    return OutsideTranscript(
         chain.first.at,
         messages,
         case=str(chain.case.attributes[CASE]) if chain.case else "",

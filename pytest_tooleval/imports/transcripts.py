@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import Problem, SuiteError, each_reason_once
 from ..record.transcript import text_of
 from ..record.variants import model_label
-from ..replies.conversation import Conversation, plain
+from ..replies.outside_transcript import OutsideTranscript, plain
 from ..secrets import redacted, without_key_values
 from ..suite.source import MAX_PROBLEMS
 from ..text import shown
@@ -17,20 +17,20 @@ from .reading import read_files
 _MOST_CHARACTERS = 8 << 20  # of one conversation
 
 
-def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
+def read_transcripts(paths: Sequence[Path]) -> list[OutsideTranscript]:
     """All runs in these files and folders, in order.
 
     Raises SuiteError if any part cannot be read, as that could be a run that failed.
     """
-    runs: list[Conversation] = []
+    runs: list[OutsideTranscript] = []
     problems: list[Problem] = []
     # Keys are removed once the case is known, which may name them.
     for batch in read_files(paths, clean=without_key_values):
         for each in batch.items:
-            if isinstance(each, Conversation) and each.is_inner:
+            if isinstance(each, OutsideTranscript) and each.is_inner:
                 continue
-            found = _bounded(each) if isinstance(each, Conversation) else each
-            if isinstance(found, Conversation):
+            found = _bounded(each) if isinstance(each, OutsideTranscript) else each
+            if isinstance(found, OutsideTranscript):
                 runs.append(found)
             elif isinstance(found, Problem):
                 problems.append(found)
@@ -45,7 +45,7 @@ def read_transcripts(paths: Sequence[Path]) -> list[Conversation]:
     return runs
 
 
-def _bounded(run: Conversation) -> Conversation | Problem:
+def _bounded(run: OutsideTranscript) -> OutsideTranscript | Problem:
     """The run without secrets, pictures and files; or a problem if it is too large."""
     messages = [plain(message) for message in run.messages]
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)

@@ -95,11 +95,11 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
     settings = config.stash.get(_settings_key, None)
     if settings is None:
         return
-    judging = settings.judging
-    compares = judging.baseline is not None and judging.baseline.run is not None
+    gating = settings.gating
+    compares = gating.baseline is not None and gating.baseline.run is not None
     if settings.estimate:
         eval_session(config).case_session()
-    elif settings.outputs.reports or judging.gates.typed or judging.cases_needed_by or compares:
+    elif settings.outputs.reports or gating.gates.typed or gating.cases_needed_by or compares:
         eval_session(config)
     elif config.getoption("dist", "no") != "no" and config.getoption("tooleval_model"):
         # With cases, the controller needs it once all workers have collected, and all would wait for
@@ -284,7 +284,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     # The xdist controller may have received its first case only now.
     session_of_run = session.config.stash.get(_session_key, None)
     if session_of_run is not None:
-        session_of_run.judge(session)
+        session_of_run.decide(session)
     return result
 
 

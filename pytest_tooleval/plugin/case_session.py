@@ -155,7 +155,7 @@ class CaseSession(Observer):
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not run.process.is_worker and will_run(session):
-                run.foresee(item.selected_case for item in cases)
+                run.report_gate_reach(item.selected_case for item in cases)
                 if not run.settings.estimate:
                     self._require_keys(session.items)
                     self._send(session.items)
@@ -173,7 +173,7 @@ class CaseSession(Observer):
 
         If anything else can run, each case reports it instead. Recorded answers need neither.
         """
-        if self.run.settings.judging.excuses_unasked:
+        if self.run.settings.gating.excuses_unasked:
             return
         problems: dict[str, None] = {}
         for item in items:

@@ -13,9 +13,9 @@ import pytest
 from ..engine.models.spec import Agent, ModelSpec
 from ..engine.trial import Job
 from ..errors import ConfigError, McpError, ModelError, SuiteError
-from ..replies.conversation import Conversation
+from ..replies.outside_transcript import OutsideTranscript
 from ..run.nodeids import CaseId, split_nodeid
-from ..run.place import Origin
+from ..run.origin import Origin
 from ..run.task import Task
 from ..run.unknown_names import unknown_metric
 from ..scoring.registry import ScorerRegistry
@@ -119,7 +119,7 @@ class ItemFactory:
         origin: Origin,
         job: Job,
         unchanged: ResolvedCase | None = None,
-        transcripts: Sequence[Conversation] | None = None,
+        transcripts: Sequence[OutsideTranscript] | None = None,
     ) -> CaseItem:
         config, case, model = self._file.config, job.case, job.model.label
         id = CaseId(self._file.nodeid, case.id, model, case.variant.label)

@@ -20,9 +20,9 @@ from ..record.events import (
     CaseStarted,
     Collected,
     CollectionProblem,
+    Decided,
     Estimated,
     Event,
-    Judged,
     Progress,
     RunEnded,
     RunStarted,
@@ -126,9 +126,9 @@ class EventStream(Observer):
             self._told = answered
             self._tell(Progress(done=done, answered=answered))
 
-    def judged(self) -> None:
+    def decided(self) -> None:
         verdict = self._run.results.verdict
-        self._tell(Judged(gates=tuple(verdict.gates), baseline=verdict.comparison))
+        self._tell(Decided(gates=tuple(verdict.gates), baseline=verdict.comparison))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._reason = str(excinfo.value) or excinfo.typename

@@ -83,7 +83,7 @@ class CaseItem(pytest.Item):
         if self._outputs.properties:
             self.user_properties += properties(result)
         if result.outcome == "error":
-            if self._queue.run.settings.judging.excuses_unasked and _is_unasked(result):
+            if self._queue.run.settings.gating.excuses_unasked and _is_unasked(result):
                 pytest.skip(f"not asked: {printable(result.reason)}")
             raise CaseError(printable(result.reason))
 

@@ -41,7 +41,7 @@ def _needs(config: pytest.Config, settings: Settings, path: str) -> list[str]:
     return [
         f"the preset {settings.preset}" if settings.preset else "",
         "--tooleval-estimate" if settings.estimate else "",
-        "a gate" if settings.judging.gates or settings.left_to_merge.keys() - {"history"} else "",
+        "a gate" if settings.gating.gates or settings.left_to_merge.keys() - {"history"} else "",
         "the baseline" if config.getoption("tooleval_baseline") is not None else "",
         path if path.endswith(SUITE_ENDING) or not path else f"{path} (all tests in it are test cases)",
     ]
@@ -50,7 +50,7 @@ def _needs(config: pytest.Config, settings: Settings, path: str) -> list[str]:
 def missing_keys(settings: Settings) -> str:
     """Why no model can be asked, if each lacks its key; empty if answers may be recorded."""
     asking = settings.asking
-    if settings.judging.excuses_unasked:
+    if settings.gating.excuses_unasked:
         return ""
     if asking.cassette is not None or asking.transcripts is not None or asking.resume:
         return ""

@@ -125,7 +125,7 @@ class EvalSession(Observer):
             if run.written.problems:
                 session.exitstatus = run.exitstatus
 
-    def judge(self, session: pytest.Session) -> None:
+    def decide(self, session: pytest.Session) -> None:
         """Judge the gates and the baseline of a complete run.
 
         This runs inside pytest's test loop, so that failures here set the exit code and reach all
@@ -133,12 +133,12 @@ class EvalSession(Observer):
         """
         run = self.run
         if not run.process.is_worker and not run.settings.estimate and evaluates(self._config):
-            verdict = run.judge()
+            verdict = run.decide()
             for finding in verdict.problems:
                 report_finding(session, finding)
             if run.settings.shard or any(gate.failed for gate in verdict.gates):
                 remember(session, [kept.row.nodeid for kept in run.results.counted])
-            run.observers.judged()
+            run.observers.decided()
         run.is_complete = True
 
 

@@ -16,14 +16,14 @@ from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
 from ..settings.reading import GivenOptions, read_baseline, read_gates, read_history, read_trials
 from ..settings.settings import WITHOUT_SECRETS, Asking, Outputs, Settings
 from ..suite.overrides import Overrides
-from ..verdicts.judging import Judging
+from ..verdicts.gating import Gating
 from .options import ini_options, typed_options
 from .processes import process_of
 
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
     from ..engine.models.tables import ModelTables
-    from ..replies.conversation import Conversation
+    from ..replies.outside_transcript import OutsideTranscript
     from ..reports.outputs import Report
 
 _TABLES: pytest.StashKey[ModelTables] = pytest.StashKey()
@@ -116,7 +116,7 @@ def _read(config: pytest.Config, given: GivenOptions, left_to_merge: Mapping[str
         preset_text=given.preset_text,
         replaced=tuple(given.replaced),
         asking=asking,
-        judging=Judging(gates, baseline, strict, without_secrets, given.cases_needed_by),
+        gating=Gating(gates, baseline, strict, without_secrets, given.cases_needed_by),
         outputs=outputs,
         estimate=given["estimate"],
         shard=shard,
@@ -143,7 +143,7 @@ def _shard(config: pytest.Config, given: GivenOptions, reports: Sequence[Report]
 
 
 def _models(
-    config: pytest.Config, given: GivenOptions, transcripts: Sequence[Conversation] | None
+    config: pytest.Config, given: GivenOptions, transcripts: Sequence[OutsideTranscript] | None
 ) -> tuple[ModelSpec, ...]:
     if transcripts is not None:
         from ..engine.models.spec import HttpModel
@@ -165,7 +165,7 @@ def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, .
     return tuple(resolve_models(names, config_tables(config)))
 
 
-def _transcripts(config: pytest.Config, given: GivenOptions) -> tuple[Conversation, ...] | None:
+def _transcripts(config: pytest.Config, given: GivenOptions) -> tuple[OutsideTranscript, ...] | None:
     names = given["transcripts"]
     if not names:
         return None

@@ -92,7 +92,7 @@ class Terminal(Observer):
             more = plural(wait.sent - wait.answered(), "more case")
             self._say(f"waiting for an answer for {wait.seconds:.0f} s; {more} pending")
 
-    def planned(self, lines: Sequence[str]) -> None:
+    def gate_reach(self, lines: Sequence[str]) -> None:
         for line in () if self._silent else lines:
             self._say(line)
 
@@ -210,7 +210,7 @@ class Terminal(Observer):
                 reporter.write_line(f"tooleval: {printable(text)}")
         _write(reporter, score_lines(document, whole=whole))
         # If they fail the run, the verdict has them.
-        outdated = () if settings.judging.needs_new_answers and self._run.is_complete else facts.outdated
+        outdated = () if settings.gating.needs_new_answers and self._run.is_complete else facts.outdated
         for problem in (*facts.problems, *outdated, *facts.unclaimed):
             reporter.write_line(printable(problem), yellow=True)
         if unnamed := _unnamed(reporter, document):

@@ -25,9 +25,9 @@ def leave_to_gate(report: pytest.TestReport, result: CaseResult, settings: Setti
     """
     is_judged_later = settings.shard is not None and not result.variant
     is_counted = (
-        bool(result.trials) if is_judged_later else is_judged_by_gate(settings.judging.gates, result)
+        bool(result.trials) if is_judged_later else is_judged_by_gate(settings.gating.gates, result)
     )
-    apart = is_outside_verdict(settings.judging.gates, result)
+    apart = is_outside_verdict(settings.gating.gates, result)
     if not report.failed or not (is_counted or apart):
         return result
     if result.outcome == "failed":

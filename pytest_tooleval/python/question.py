@@ -15,7 +15,7 @@ from ..engine.models.spec import ModelSpec
 from ..engine.trial import Job
 from ..errors import ConfigError
 from ..keys import PublicTexts
-from ..run.place import CaseAndBlank, placed
+from ..run.origin import CaseAndBlank, with_blank_result
 from ..run.task import job_of
 from ..scoring.registry import Scorer
 from ..settings.options import OPTIONS
@@ -217,7 +217,7 @@ def _offered(
 
 
 def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CaseAndBlank:
-    return placed(
+    return with_blank_result(
         test.nodeid,
         case,
         model.label,

@@ -75,7 +75,7 @@ class Estimated(_Event, frozen=True, kw_only=True, tag="estimated"):
     models: Annotated[tuple[Estimate, ...], doc("One for each model, judge and simulated user.")]
 
 
-class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
+class Decided(_Event, frozen=True, kw_only=True, tag="judged"):
     """All cases are over; gates and baseline are judged. Missing if the run was cut short."""
 
     gates: Annotated[tuple[Gate, ...], doc("The run's gates.")]
@@ -92,7 +92,7 @@ class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
 
 
 _Other = (
-    RunStarted | CollectionProblem | Collected | Estimated | CaseStarted | Progress | Judged | RunEnded
+    RunStarted | CollectionProblem | Collected | Estimated | CaseStarted | Progress | Decided | RunEnded
 )
 Event = _Other | CaseDone
 # The same lines, read without explanations and transcripts.

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from ..errors import ErrorKind
+from .call_pairs import CallPair
 from .calls import ToolCall
-from .choices import Choice
 from .fields import doc
 from .identity import Identity
 from .no_answer import NoAnswer, NoAnswerCategory
@@ -129,7 +129,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
     failure: Annotated[FailureCategory | None, doc("The category of a failed trial.")] = None
     calls_made: Annotated[int, doc("Calls in all replies of the model.", ge=0)] = 0
     choices: Annotated[
-        tuple[Choice, ...],
+        tuple[CallPair, ...],
         doc("Each expected call and each call that was made, once; see reference/metrics.md."),
     ] = ()
     leaked: Annotated[bool, doc("Whether it passed on the secret of an attack.")] = False

@@ -21,7 +21,7 @@ from ..record.results import CaseRow, KeptCase
 from ..record.run import SCORING_VERSION, AnswersFrom, AskedModel, Git, Run, Unreadable, new_run_id
 from ..reports.outputs import WrittenReports, on_github
 from ..settings.settings import Settings
-from ..verdicts.run import RunVerdict, foresee
+from ..verdicts.run import RunVerdict, gate_reach
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
 from .observers import Observers
@@ -54,7 +54,7 @@ class EvalRun:
         self.suites: dict[str, Suite] = {}
         outputs, models = settings.outputs, settings.asking.models
         self.results = RunResults(
-            settings.judging,
+            settings.gating,
             (spec.label for spec in models),
             suites_in(process.root, self.suites),
             is_whole=bool(outputs.reports) or on_github(outputs.github),
@@ -87,20 +87,20 @@ class EvalRun:
             self.selected_cases = cases
             rows = (each.if_crashed for each in cases.values())
             self.note(selected=sum(not (row.is_python or row.variant) for row in rows))
-            self.foresee(cases.values())
+            self.report_gate_reach(cases.values())
 
     def note(self, **facts: object) -> None:
         """Note what this process has found out about the run: fields of `PartOfRun`."""
         self.facts = structs.replace(self.facts, **facts)
 
-    def foresee(self, cases: Iterable[SelectedCase]) -> None:
+    def report_gate_reach(self, cases: Iterable[SelectedCase]) -> None:
         """Report what the gates can decide with these cases."""
         settings = self.settings
-        if settings.judging.gates.confidence is None or settings.asking.transcripts is not None:
+        if settings.gating.gates.confidence is None or settings.asking.transcripts is not None:
             return
         planned = (each for each in cases if each.trials and not each.if_crashed.variant)
         rows = [structs.replace(c.if_crashed, outcome="passed", answered=c.trials) for c in planned]
-        self.observers.planned(foresee(rows, settings.judging))
+        self.observers.gate_reach(gate_reach(rows, settings.gating))
 
     def crashed(self, nodeid: str) -> None:
         """Keep an error as the result of a case whose worker died."""
@@ -114,16 +114,16 @@ class EvalRun:
         self.results.add(case)
         self.observers.case_done(case)
 
-    def judge(self) -> RunVerdict:
+    def decide(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
         facts = self.all_facts
-        return self.results.judge(self.about(), facts.without_known_case, facts.outdated)
+        return self.results.decide(self.about(), facts.without_known_case, facts.outdated)
 
     @property
     def is_unjudged(self) -> bool:
         """True if there is something to judge, but the run ended before that."""
-        judging = self.settings.judging
-        return bool((judging.gates or judging.baseline) and self.results.cases) and not self.is_complete
+        gating = self.settings.gating
+        return bool((gating.gates or gating.baseline) and self.results.cases) and not self.is_complete
 
     def add_worker_part(self, part: Mapping[str, Any]) -> None:
         """Keep what an xdist worker knows of the run."""

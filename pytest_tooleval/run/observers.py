@@ -27,7 +27,7 @@ class Observer:
     def warned(self, text: str) -> None:
         """Called when something limits the run."""
 
-    def planned(self, lines: Sequence[str]) -> None:
+    def gate_reach(self, lines: Sequence[str]) -> None:
         """Called before any request, with lines that report what the gates can decide."""
 
     def estimated(self, estimated: Estimated) -> None:
@@ -39,7 +39,7 @@ class Observer:
     def case_done(self, case: KeptCase) -> None:
         """Called when a case has its result, and again after each rerun."""
 
-    def judged(self) -> None:
+    def decided(self) -> None:
         """Called when all cases are done and the run has its verdict."""
 
     def finished(self) -> None:
@@ -59,9 +59,9 @@ class Observers(Observer):
         for each in self._all:
             each.warned(text)
 
-    def planned(self, lines: Sequence[str]) -> None:
+    def gate_reach(self, lines: Sequence[str]) -> None:
         for each in self._all:
-            each.planned(lines)
+            each.gate_reach(lines)
 
     def estimated(self, estimated: Estimated) -> None:
         for each in self._all:
@@ -75,9 +75,9 @@ class Observers(Observer):
         for each in self._all:
             each.case_done(case)
 
-    def judged(self) -> None:
+    def decided(self) -> None:
         for each in self._all:
-            each.judged()
+            each.decided()
 
     def finished(self) -> None:
         with ExitStack() as stack:  # each of them, even if Ctrl-C interrupts another one

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from ..record.document import Document, RowsDocument
 from ..record.results import CaseRow, KeptCase, KeptCases
 from ..record.run import Run
-from ..verdicts.judging import Judging
-from ..verdicts.run import RunVerdict, judge_run
+from ..verdicts.gating import Gating
+from ..verdicts.run import RunVerdict, decide_run
 from ..verdicts.sides import FindSuite
 from ..verdicts.summary import file_order, rows_document, whole_document
 
@@ -22,7 +22,7 @@ class RunResults:
 
     def __init__(
         self,
-        judging: Judging,
+        gating: Gating,
         models: Iterable[str],
         suites: FindSuite | None = None,
         *,
@@ -30,7 +30,7 @@ class RunResults:
     ) -> None:
         self.cases: dict[str, KeptCase] = {}
         self.verdict = RunVerdict()
-        self._judging = judging
+        self._gating = gating
         self._order = file_order(models)
         self._suites = suites
         self.is_whole = is_whole
@@ -53,13 +53,13 @@ class RunResults:
     def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
         return sorted(cases, key=lambda kept: self._order(kept.row))
 
-    def judge(
+    def decide(
         self, run: Run, without_known_case: Sequence[str] = (), outdated: Sequence[str] = ()
     ) -> RunVerdict:
-        """Judge the gates and the baseline; see `judge_run`."""
-        by = self._judging
+        """Judge the gates and the baseline; see `decide_run`."""
+        by = self._gating
         rows = self.rows if by.gates or by.baseline or by.cases_needed_by else []
-        self.verdict = judge_run(rows, run, by, without_known_case, outdated, self._suites)
+        self.verdict = decide_run(rows, run, by, without_known_case, outdated, self._suites)
         return self.verdict
 
     def document(self, run: Run) -> RowsDocument:

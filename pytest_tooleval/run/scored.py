@@ -12,7 +12,7 @@ from ..record.results import CaseResult, TrialError, TrialResult
 from ..scoring.registry import Scorer
 from ..scoring.trial import BodyResult, Scored, require_evidence, score_trial
 from ..verdicts.case import Standard, decide
-from .place import CaseAndBlank
+from .origin import CaseAndBlank
 
 
 def evaluate(

@@ -19,7 +19,7 @@ from ..record.results import CaseResult, CaseRow, KeptCase, unchanged
 from ..record.run import Run, Shard, add_up, new_run_id
 from ..settings.options import OUTPUTS
 from ..text import plural, printable, shown
-from ..verdicts.judging import Judging
+from ..verdicts.gating import Gating
 from ..verdicts.run import is_judged_by_gate
 from ..verdicts.summary import ran_partly
 from .nodeids import split_nodeid
@@ -179,18 +179,18 @@ def _cut_short(shards: Sequence[ShardRun]) -> Iterator[str]:
 
 
 def join(
-    shards: Sequence[ShardRun], judging: Judging, options: Mapping[str, Any]
+    shards: Sequence[ShardRun], gating: Gating, options: Mapping[str, Any]
 ) -> tuple[RunResults, Run]:
     """The whole run with its verdict; `options` are those of the merge, for its record."""
     run = _joined(shards, options)
-    results = RunResults(judging, (asked.model for asked in run.models))
+    results = RunResults(gating, (asked.model for asked in run.models))
     for shard in shards:
         for row, text in zip(shard.rows, shard.cases, strict=True):
             # In a shard, all failures and errors are counted; the gates of the whole run decide now.
-            is_counted = row.counted and is_judged_by_gate(judging.gates, row)
+            is_counted = row.counted and is_judged_by_gate(gating.gates, row)
             result = structs.replace(_read(_CASE, text, shard.path), counted=is_counted)
             results.add(KeptCase(structs.replace(row, counted=is_counted), to_json(result)))
-    verdict = results.judge(run, shards[0].about.misnamed)
+    verdict = results.decide(run, shards[0].about.misnamed)
     if verdict.failed or any(row.fails_run for row in results.rows):
         run = structs.replace(run, exitstatus=1)
     return results, structs.replace(run, uncompared=verdict.uncompared)

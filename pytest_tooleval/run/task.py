@@ -15,12 +15,12 @@ from ..engine.tools.live import LiveServer
 from ..engine.trial import Job
 from ..engine.users import user_of
 from ..record.results import CaseResult
-from ..replies.conversation import Conversation
+from ..replies.outside_transcript import OutsideTranscript
 from ..scoring.registry import Scorer
 from ..settings.settings import Asking
 from ..suite.case import ResolvedCase
 from ..suite.changes import changes_of
-from .place import CaseAndBlank, Origin
+from .origin import CaseAndBlank, Origin
 from .scored import evaluate
 
 
@@ -35,12 +35,12 @@ class Task:
     job: Job
     origin: Origin
     unchanged: ResolvedCase | None = None
-    transcripts: Sequence[Conversation] | None = None
+    transcripts: Sequence[OutsideTranscript] | None = None
     attempts: int = 0
 
     @property
     def placed(self) -> CaseAndBlank:
-        return self.origin.place(self.nodeid, self.job.case, self.job.model.label)
+        return self.origin.with_blank_result(self.nodeid, self.job.case, self.job.model.label)
 
     def result(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
         """The result with these answers. `explain` as in `evaluate`."""

@@ -12,8 +12,8 @@ from msgspec import structs
 from ..errors import CannotCompare, ModelError
 from ..record.thresholds import needed_of
 from ..record.transcript import SYSTEM_ROLES, Message, Transcript, text_of
-from ..replies.conversation import Conversation, plain, unread_text
 from ..replies.messages import gist_of
+from ..replies.outside_transcript import OutsideTranscript, plain, unread_text
 from ..scoring.trial import conversation_of
 from ..scoring.turns import forbidden_in
 from ..secrets import redacted
@@ -36,14 +36,14 @@ class _Claim(NamedTuple):
 class GivenTranscripts:
     """The given transcripts, and which of them match no case so far."""
 
-    def __init__(self, given: Sequence[Conversation]) -> None:
+    def __init__(self, given: Sequence[OutsideTranscript]) -> None:
         self._given = given
         self._found: set[int] = set()
         # Why it is unclear which case is meant.
         self._unclear: dict[int, str] = {}
         self._claims: dict[int, list[_Claim]] = {}
 
-    def of_suite(self, suite: Suite, file: str) -> dict[str, list[Conversation]]:
+    def of_suite(self, suite: Suite, file: str) -> dict[str, list[OutsideTranscript]]:
         """The transcripts of a suite's cases, by case id; cases with none are left out."""
         found = find_transcripts(suite, self._given)
         self._found |= found.used
@@ -56,14 +56,14 @@ class GivenTranscripts:
                 self._claims.setdefault(id(run), []).append(_Claim(file, suite.name, fits))
         return found.of_case
 
-    def of_file(self, file: str, runs: Iterable[Conversation]) -> list[Conversation]:
+    def of_file(self, file: str, runs: Iterable[OutsideTranscript]) -> list[OutsideTranscript]:
         """The transcripts of a case that belong to no other file's case.
 
         Called once all suites are known. Where that is unclear, the transcript is an error.
         """
         return [conversation for run in runs if (conversation := self._decided(file, run)) is not None]
 
-    def _decided(self, file: str, run: Conversation) -> Conversation | None:
+    def _decided(self, file: str, run: OutsideTranscript) -> OutsideTranscript | None:
         claims = self._claims.get(id(run), [])
         most = max((each.fits for each in claims), default=0)
         best = [each for each in claims if each.fits == most]
@@ -102,7 +102,7 @@ class GivenTranscripts:
         return [total, *lines[:_SHOWN], *more]
 
 
-def _named(conversation: Conversation) -> str:
+def _named(conversation: OutsideTranscript) -> str:
     if conversation.case:
         return f"these suites have no case {shown(conversation.case)}"
     prompt = next((text_of(each) for each in conversation.messages if each.get("role") == "user"), "")
@@ -115,12 +115,12 @@ class FoundTranscripts(NamedTuple):
     `used` has the `id()` of each transcript with a case, of which a case may have only a part.
     """
 
-    of_case: dict[str, list[Conversation]]
-    unclear: list[tuple[Conversation, str]]
+    of_case: dict[str, list[OutsideTranscript]]
+    unclear: list[tuple[OutsideTranscript, str]]
     used: set[int]
 
 
-def find_transcripts(suite: Suite, transcripts: Iterable[Conversation]) -> FoundTranscripts:
+def find_transcripts(suite: Suite, transcripts: Iterable[OutsideTranscript]) -> FoundTranscripts:
     """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
     Among cases with the same first message, the one with the same messages to the end has it. If
@@ -134,7 +134,7 @@ def find_transcripts(suite: Suite, transcripts: Iterable[Conversation]) -> Found
     for name, texts in texts_of.items():
         first.setdefault(texts[0], []).append(name)
 
-    def add(name: str, run: Conversation, part: Conversation) -> None:
+    def add(name: str, run: OutsideTranscript, part: OutsideTranscript) -> None:
         found.of_case.setdefault(name, []).append(part)
         found.used.add(id(run))
 
@@ -169,8 +169,8 @@ def find_transcripts(suite: Suite, transcripts: Iterable[Conversation]) -> Found
 
 
 def _parts(
-    run: Conversation, cases: Mapping[str, TestCase], names: Iterable[str]
-) -> dict[str, Conversation]:
+    run: OutsideTranscript, cases: Mapping[str, TestCase], names: Iterable[str]
+) -> dict[str, OutsideTranscript]:
     """The cases whose whole prompts a transcript begins with, each with its part of it."""
     spoken = [index for index, each in enumerate(run.messages) if each.get("role") not in SYSTEM_ROLES]
     gists = [gist_of(run.messages[index]) for index in spoken]
@@ -205,21 +205,21 @@ def _said(messages: Iterable[Message]) -> list[str]:
     return [" ".join(text_of(plain(each)).split()) for each in messages if each.get("role") == "user"]
 
 
-def answers_of(case: ResolvedCase, transcripts: Sequence[Conversation]) -> list[Transcript | ModelError]:
+def answers_of(case: ResolvedCase, given: Sequence[OutsideTranscript]) -> list[Transcript | ModelError]:
     """A case's transcripts as its trials. Missing ones are errors."""
     needed = needed_of(case.pass_rule)
-    if needed is not None and len(transcripts) > needed[1]:
-        message = f"{len(transcripts)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
+    if needed is not None and len(given) > needed[1]:
+        message = f"{len(given)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
         return [ModelError(f"{message}; change it with --tooleval-pass", kind="replay")]
     missing = "no transcript of this case"
-    if transcripts:
+    if given:
         trials = plural(case.trials, "trial")
-        missing = f"transcripts of {len(transcripts)} of {trials}; see --tooleval-trials"
-    absent = [ModelError(missing, kind="replay")] * (case.trials - len(transcripts))
-    return [*(_answer(case, each) for each in transcripts), *absent]
+        missing = f"transcripts of {len(given)} of {trials}; see --tooleval-trials"
+    absent = [ModelError(missing, kind="replay")] * (case.trials - len(given))
+    return [*(_answer(case, each) for each in given), *absent]
 
 
-def _answer(case: ResolvedCase, run: Conversation) -> Transcript | ModelError:
+def _answer(case: ResolvedCase, run: OutsideTranscript) -> Transcript | ModelError:
     try:
         transcript = conversation_of(case, _with_pictures(case, run.messages))
     except ModelError as error:

@@ -10,7 +10,7 @@ from ..record.metrics import LIMITS
 from ..settings.settings import Settings
 from ..text import near
 from ..verdicts.rules import PASS_RATE
-from .place import CaseAndBlank
+from .origin import CaseAndBlank
 
 
 def unknown_metric(settings: Settings, metrics: Collection[str]) -> str:
@@ -20,7 +20,7 @@ def unknown_metric(settings: Settings, metrics: Collection[str]) -> str:
         (f"threshold={name}={'null' if value is None else given_text(value)}", name, [*metrics, *LIMITS])
         for name, value in (settings.asking.overrides.thresholds or {}).items()
     ]
-    for rule in settings.judging.gates.fail_under:
+    for rule in settings.gating.gates.fail_under:
         if not rule.is_derived:
             asked.append((f"fail-under={rule.metric}={given_text(rule.needed)}", rule.metric, scored))
     for option, metric, names in asked:
@@ -32,7 +32,7 @@ def unknown_metric(settings: Settings, metrics: Collection[str]) -> str:
 
 def unknown_scope(settings: Settings, places: Iterable[CaseAndBlank]) -> str:
     """The problem with a gate's scope; empty if there is none."""
-    rules = [(rule, rule.name) for rule in settings.judging.gates.rules if rule.name is not None]
+    rules = [(rule, rule.name) for rule in settings.gating.gates.rules if rule.name is not None]
     rows = [placed.blank for placed in places] if rules else []
     for rule, name in rules:
         names = {key for row in rows for key, _ in rule.scope.keys(row) if key}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from ..record.call_pairs import CallPair
 from ..record.calls import ToolCall
-from ..record.choices import Choice
 from ..record.transcript import Transcript
 from ..suite.case import CaseKind, ResolvedCase
 from ..suite.expectations import ANY_TOOL
@@ -57,23 +57,23 @@ def _of_test(case: ResolvedCase, transcript: Transcript) -> Assessment:
     return Assessment({}, calls, lambda _: "failed_assertion", lambda _: (), turns=turns)
 
 
-def choices_of(case: ResolvedCase, assessment: Assessment) -> tuple[Choice, ...]:
+def call_pairs_of(case: ResolvedCase, assessment: Assessment) -> tuple[CallPair, ...]:
     """Return each expected call against the call made for it.
 
-    Every expected call and every actual call is in exactly one choice, with these exceptions: if any
+    Every expected call and every actual call is in exactly one pair, with these exceptions: if any
     tool is right (`"*"`), there is nothing to confuse; if any number of calls is right, extra ones are
     left out. In a chain, only the completing call and surplus ones count, as others are not mistakes.
-    Conversations have no choices. Without a usable answer, only missed calls count.
+    Conversations have no pairs. Without a usable answer, only missed calls count.
     """
     if assessment.scored.no_answer is None:
         return tuple(_named(case, assessment.pairs(), unfound(case, assessment.scored)))
     missed = KINDS[case.kind](case, Transcript()).pairs()
-    return tuple(choice for choice in _named(case, missed) if choice.expected is not None)
+    return tuple(pair for pair in _named(case, missed) if pair.expected is not None)
 
 
 def _named(
     case: ResolvedCase, pairs: Iterable[Pair], lost: Sequence[Sequence[str]] = ()
-) -> Iterator[Choice]:
+) -> Iterator[CallPair]:
     for tools, call in pairs:
         if ANY_TOOL not in tools:
             called, hallucinated = _called(case, call)
@@ -85,7 +85,7 @@ def _named(
             else:
                 expected = _offered(case, tools[0]) or tools[0]
                 not_found = tools in lost
-            yield Choice(
+            yield CallPair(
                 expected=expected, called=called, hallucinated=hallucinated, not_found=not_found
             )
 

@@ -28,7 +28,7 @@ from .assessment import Assessment, Draft
 from .counted_calls import attack_success, uncounted
 from .evidence import rehearsal, silent_agent
 from .forbidden import PASSES_ON
-from .kinds import assess, choices_of
+from .kinds import assess, call_pairs_of
 from .one_call import shown_arguments
 from .registry import Scorer, run_scorer
 from .turns import forbidden_in, to_judge
@@ -217,7 +217,7 @@ def score_trial(
             transcript=transcript,
             calls_made=sum(len(reply.calls) for reply in assessment.scored.replies if not reply.inner)
             - len(uncounted(assessment.calls)),
-            choices=choices_of(case, assessment),
+            choices=call_pairs_of(case, assessment),
             not_played=tuple(assessment.not_played),
             differing=tuple(assessment.differing),
             others_cost_usd=transcript.others_cost_usd,

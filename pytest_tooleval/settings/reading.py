@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, NoBaseline, ToolevalError
-from ..verdicts.judging import Baseline, Gates
+from ..verdicts.gating import Baseline, Gates
 from .options import PRESETS, Option, options_text
 
 if TYPE_CHECKING:

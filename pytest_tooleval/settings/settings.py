@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..suite.overrides import Overrides
-from ..verdicts.judging import Judging
+from ..verdicts.gating import Gating
 from .options import ShardNumber
 
 if TYPE_CHECKING:
     from ..engine.models.spec import ModelSpec
-    from ..replies.conversation import Conversation
+    from ..replies.outside_transcript import OutsideTranscript
     from ..reports.outputs import Report
 
 
@@ -28,7 +28,7 @@ class Asking:
 
     models: tuple[ModelSpec, ...]
     # Judged instead of querying `models`, which are then the models of the transcripts.
-    transcripts: tuple[Conversation, ...] | None
+    transcripts: tuple[OutsideTranscript, ...] | None
     judge: ModelSpec | None
     user: ModelSpec | None
     overrides: Overrides
@@ -99,7 +99,7 @@ class Settings:
     preset_text: str
     replaced: tuple[str, ...]
     asking: Asking
-    judging: Judging
+    gating: Gating
     outputs: Outputs
     estimate: bool
     # With --tooleval-shard, all limits but `max_cost` are the shard's.

@@ -72,7 +72,7 @@ def least_cases(needed: float, confidence: float) -> int | None:
     return most[fewer] if fewer < MOST else None
 
 
-def reach_lines(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:
+def gate_reaches(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:
     """Yield a line for each gate over planned cases, whose `scored` is their number of trials.
 
     Models with the same cases share a line. The lines assume that every case is answered and has the

@@ -13,7 +13,7 @@ from ..record.gates import Gate
 from ..record.results import CaseRow, unchanged
 from ..record.run import Run
 from ..text import plural
-from .judging import Gates, Judging
+from .gating import Gates, Gating
 from .sides import FindSuite
 
 _OUTDATED = "fatal: gates, presets and baselines judge the code of today"
@@ -48,10 +48,10 @@ class RunVerdict:
         return any(problem.failed for problem in self.problems)
 
 
-def judge_run(
+def decide_run(
     cases: Sequence[CaseRow],
     run: Run,
-    judging: Judging,
+    gating: Gating,
     without_known_case: Sequence[str] = (),
     outdated: Sequence[str] = (),
     suites: FindSuite | None = None,
@@ -64,20 +64,20 @@ def judge_run(
     """
     comparison, uncompared, problem = None, "", ""
     try:
-        comparison = _compared(cases, run, judging, suites)
+        comparison = _compared(cases, run, gating, suites)
     except NoBaseline as error:
         uncompared = str(error)
-        problem = f"{uncompared}; run once without it" if judging.strict else ""
+        problem = f"{uncompared}; run once without it" if gating.strict else ""
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    gates = judge_gates(cases, judging, run.case_counts, comparison)
+    gates = judge_gates(cases, gating, run.case_counts, comparison)
     findings = list(_findings(gates, comparison, problem, without_known_case))
-    if judging.needs_new_answers:
+    if gating.needs_new_answers:
         findings += [RunProblem("cassettes", f"{line} ({_OUTDATED})") for line in outdated]
     asked = (case for case in cases if case.model)
-    has_run = any(case.outcome != "skipped" or judging.excuses_unasked for case in asked)
-    if judging.cases_needed_by and not (findings or has_run):
-        findings.append(RunProblem("cases", f"{judging.cases_needed_by}: no case was evaluated"))
+    has_run = any(case.outcome != "skipped" or gating.excuses_unasked for case in asked)
+    if gating.cases_needed_by and not (findings or has_run):
+        findings.append(RunProblem("cases", f"{gating.cases_needed_by}: no case was evaluated"))
     return RunVerdict(gates, comparison, uncompared, findings)
 
 
@@ -122,39 +122,39 @@ def is_outside_verdict(gates: Gates, case: CaseRow) -> bool:
 
 def judge_gates(
     cases: Sequence[CaseRow],
-    judging: Judging,
+    gating: Gating,
     collected: Mapping[str, int] = MappingProxyType({}),
     comparison: Comparison | None = None,
 ) -> list[Gate]:
     """Judge all gates. The ini file's gates do not apply to a run without cases."""
-    gates = judging.gates
+    gates = gating.gates
     if not gates or (not gates.typed and not any(case.model for case in cases)):
         return []
     from .gates import decide_gates
 
     rules = gates.rules
-    if judging.excuses_unasked:
+    if gating.excuses_unasked:
         evaluated = [case for case in cases if case.outcome != "skipped"]
         rules = tuple(rule for rule in rules if any(map(rule.keys, evaluated)))
-    strict, confidence = judging.strict, gates.confidence
+    strict, confidence = gating.strict, gates.confidence
     return decide_gates(
         cases, rules, confidence, strict=strict, collected=collected, comparison=comparison
     )
 
 
-def foresee(cases: Sequence[CaseRow], judging: Judging) -> list[str]:
-    """A line for each gate on what it can decide with these planned cases; see `reach_lines`."""
-    confidence = judging.gates.confidence
+def gate_reach(cases: Sequence[CaseRow], gating: Gating) -> list[str]:
+    """A line for each gate on what it can decide with these planned cases; see `gate_reaches`."""
+    confidence = gating.gates.confidence
     if confidence is None:
         return []
-    from .planning import reach_lines
+    from .planning import gate_reaches
 
-    rules = [rule for rule in judging.gates.fail_under if rule.needed < 1]
-    return list(reach_lines(cases, rules, confidence))
+    rules = [rule for rule in gating.gates.fail_under if rule.needed < 1]
+    return list(gate_reaches(cases, rules, confidence))
 
 
 def _compared(
-    cases: Sequence[CaseRow], run: Run, judging: Judging, suites: FindSuite | None
+    cases: Sequence[CaseRow], run: Run, gating: Gating, suites: FindSuite | None
 ) -> Comparison | None:
     """The comparison with the baseline; None without one.
 
@@ -162,7 +162,7 @@ def _compared(
     no such run yet. `good`, `latest` and `auto` name no particular run, so the comparison does not
     fail if nothing is comparable.
     """
-    baseline = judging.baseline
+    baseline = gating.baseline
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import compare
@@ -186,8 +186,8 @@ def _compared(
         Side("this run", run, evaluated),
         Limits(
             max_drop=baseline.max_drop,
-            strict=judging.strict,
-            must_compare=word is None and not is_base and not judging.excuses_unasked,
+            strict=gating.strict,
+            must_compare=word is None and not is_base and not gating.excuses_unasked,
         ),
         baseline.models,
     )

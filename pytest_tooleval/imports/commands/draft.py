@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import Location, Problem, SuiteError, ToolevalError
 from ...record.results import CaseResult
 from ...record.transcript import Transcript
-from ...replies.conversation import Conversation
+from ...replies.outside_transcript import OutsideTranscript
 from ...text import shown
 from ..apply import ImportResult
 from ..chats import RecordedAnswer, draft_in, usable
@@ -55,7 +55,7 @@ def _is_report(path: Path) -> bool:
     return isinstance(first, Mapping) and {"version", "run", "cases"} <= first.keys()
 
 
-def _of_transcript(run: Conversation) -> RecordedAnswer | Problem:
+def _of_transcript(run: OutsideTranscript) -> RecordedAnswer | Problem:
     choice = "auto" if run.tools else None
     return usable(run.at, lambda: draft_in(run.messages, run.tools, choice, _OPEN))
 

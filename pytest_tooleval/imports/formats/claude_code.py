@@ -15,7 +15,7 @@ from typing import Any
 from ...record.transcript import AGENT, INNER, Message, text_of
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ...replies.call_like import may_be_call, unknown_calls
-from ...replies.conversation import NO_NAME, Conversation
+from ...replies.outside_transcript import NO_NAME, OutsideTranscript
 from ..chats import chat_messages
 from ..error_texts import CLAUDE_CODE, with_statuses
 from ..format import EachFile, Format
@@ -208,7 +208,7 @@ def _read(place: Record) -> Iterator[Item]:
     if "session_id" in as_mapping(thread.first.value) and not any(map(_is_prompt, messages)):
         raise UnusableError(_NO_PROMPT)
     models = (as_text(message.get("model")) for message in messages)
-    yield Conversation(
+    yield OutsideTranscript(
         thread.first.location,
         _with_inner(thread, inner, (thread,)),
         id=thread.session,

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ...replies.call_like import may_be_call, unknown_calls
-from ...replies.conversation import NO_NAME, Conversation
+from ...replies.outside_transcript import NO_NAME, OutsideTranscript
 from ..chats import chat_messages
 from ..error_texts import CODEX, with_statuses
 from ..format import EachFile, Format
@@ -72,7 +72,7 @@ def _read(part: Record) -> Iterator[Item]:
     items = [item for item in kept if not _is_unknown(item) or unknown_calls(item, known)]
     messages = with_statuses(chat_messages(items), CODEX)
     if any(message["role"] == "assistant" for message in messages):
-        yield Conversation(part.location, messages, id=id, model=model)
+        yield OutsideTranscript(part.location, messages, id=id, model=model)
 
 
 def _unknown(line: Mapping[str, Any]) -> Mapping[str, Any]:

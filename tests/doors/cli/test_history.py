@@ -22,7 +22,7 @@ from unit.history.runs import case_of, comparison, gate, kept, run_of
 from pytest_tooleval.cli import main
 from pytest_tooleval.cli.output import sparkline
 from pytest_tooleval.history import History
-from pytest_tooleval.record.choices import Choice
+from pytest_tooleval.record.call_pairs import CallPair
 from pytest_tooleval.record.comparison import Moved
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.encoding import read_document, to_json
@@ -215,7 +215,7 @@ def test_the_tools_that_were_called_in_place_of_others(history: History, invoke:
     cases = []
     for name, called in (("one", "a"), ("two", HOSTILE), ("three", "c")):
         case = case_of(name, outcome="failed")
-        choice = Choice(expected="a", called=called, hallucinated=called == "c")
+        choice = CallPair(expected="a", called=called, hallucinated=called == "c")
         trials = tuple(structs.replace(trial, choices=(choice,)) for trial in case.trials)
         cases.append(structs.replace(case, trials=trials))
     keep(history, 1, *cases)

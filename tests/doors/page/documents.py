@@ -12,8 +12,8 @@ from builders import picture, result_of, trial_of
 from msgspec import structs
 
 from pytest_tooleval.history import Trend, TrendPoint
+from pytest_tooleval.record.call_pairs import CallPair
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.choices import Choice
 from pytest_tooleval.record.comparison import Comparison
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.gates import Gate
@@ -125,7 +125,7 @@ def trial(
         scores=scores,
         passed=overall >= 1.0 - 1e-9,
         failure=failure,
-        choices=(Choice(expected=tool, called=called),),
+        choices=(CallPair(expected=tool, called=called),),
         trial=number,
     )
 
@@ -463,7 +463,7 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         failure="wrong_value",
         not_played=(text,),
         calls_made=1,
-        choices=(Choice(expected=text, called="x"), Choice(called=text, hallucinated=True)),
+        choices=(CallPair(expected=text, called="x"), CallPair(called=text, hallucinated=True)),
     )
     failed = TrialResult(error=TrialError("timeout", text), trial=1)
     return result_of(

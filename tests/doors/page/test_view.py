@@ -13,8 +13,8 @@ from msgspec import structs
 from unit.reports.samples import comparison, document, gate, no_answer, row, trial
 
 from pytest_tooleval.history import Trend
+from pytest_tooleval.record.call_pairs import CallPair
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.choices import Choice
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.results import Outcome
 from pytest_tooleval.record.status import CallStatus
@@ -152,10 +152,10 @@ def test_means_have_their_intervals_drawn_and_said(draw: Draw) -> None:
 
 def test_cases_are_filtered_by_the_tools_that_were_mixed_up(draw: Draw) -> None:
     found = {
-        "right": Choice(expected="a", called="a"),
-        "wrong": Choice(expected="a", called="b"),
-        "invented": Choice(expected="a", called="<b>x", hallucinated=True),
-        "quiet": Choice(),
+        "right": CallPair(expected="a", called="a"),
+        "wrong": CallPair(expected="a", called="b"),
+        "invented": CallPair(expected="a", called="<b>x", hallucinated=True),
+        "quiet": CallPair(),
     }
     rows = [
         row("failed", structs.replace(trial(), choices=(choice,)), case=name)

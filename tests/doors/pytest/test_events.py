@@ -19,9 +19,9 @@ from pytest_tooleval.record.events import (
     CaseStarted,
     Collected,
     CollectionProblem,
+    Decided,
     Estimated,
     Event,
-    Judged,
     Progress,
     RunEnded,
     RunStarted,
@@ -89,8 +89,8 @@ def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
     assert settled == msgspec.convert(document["cases"], list[CaseResult])
     assert [each.nodeid for each in only(events, CaseStarted)] == [each.nodeid for each in cases]
     judged, ended = events[-2:]
-    assert judged == Judged(gates=msgspec.convert(document["gates"], tuple[Gate, ...]), baseline=None)
-    assert isinstance(judged, Judged)
+    assert judged == Decided(gates=msgspec.convert(document["gates"], tuple[Gate, ...]), baseline=None)
+    assert isinstance(judged, Decided)
     assert len(judged.gates) == 4
     assert isinstance(ended, RunEnded)
     assert (ended.run.id, ended.run.exitstatus, ended.reason) == (started.run.id, 0, "")

@@ -12,8 +12,8 @@ from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.claude_code import FORMAT
 from pytest_tooleval.imports.records import Record
 from pytest_tooleval.record.names import NO_TOOLS
-from pytest_tooleval.replies.conversation import Conversation
 from pytest_tooleval.replies.messages import transcript_of
+from pytest_tooleval.replies.outside_transcript import OutsideTranscript
 
 Line = dict[str, Any]
 
@@ -45,7 +45,7 @@ def result(id: str, content: str = "ok") -> Line:
     return {"type": "tool_result", "tool_use_id": id, "content": content}
 
 
-def read(lines: list[Line]) -> list[Conversation | Problem]:
+def read(lines: list[Line]) -> list[OutsideTranscript | Problem]:
     path = Path("session.jsonl")
     records = [Record(path, number, each) for number, each in enumerate(lines, 1)]
     return list(FORMAT.read([Source(path, records)]))  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ TWO = sub("y", "Look.", "look")
 )
 def test_sub_agents_stand_where_they_were_started(lines: list[Line], replies: str) -> None:
     main, *others = read(lines)
-    assert isinstance(main, Conversation)
+    assert isinstance(main, OutsideTranscript)
     made = transcript_of(main.messages, offered=[NO_TOOLS])
     shown = [
         (each.agent or "-") + "".join(f":{call.name}" for call in each.calls if each.inner)
@@ -108,13 +108,13 @@ def test_sub_agents_stand_where_they_were_started(lines: list[Line], replies: st
     assert " ".join(shown) == replies
     assert made.replies[-1].text == "Done."
     # For imports, they also stand alone.
-    assert [isinstance(each, Conversation) and each.is_inner for each in others] == [True] * len(others)
+    assert all(isinstance(each, OutsideTranscript) and each.is_inner for each in others)
 
 
 def test_a_sub_agent_of_nobody_is_a_conversation_of_its_own() -> None:
     main, other = read([*tasks("Look."), *ONE, *ended(1)])
-    assert isinstance(main, Conversation)
-    assert isinstance(other, Conversation)
+    assert isinstance(main, OutsideTranscript)
+    assert isinstance(other, OutsideTranscript)
     assert not any(each.get("inner") for each in main.messages)
     assert not other.is_inner
 
@@ -128,6 +128,6 @@ def test_a_sub_agent_of_a_sub_agent() -> None:
     ]
     deep = sub("y", "Look.", "look", agent="y")
     main, *_ = read([*tasks("Close it."), *inner, *deep, *ended(1)])
-    assert isinstance(main, Conversation)
+    assert isinstance(main, OutsideTranscript)
     replies = transcript_of(main.messages, offered=[NO_TOOLS]).replies
     assert [each.agent for each in replies] == [None, "type0", "deep", "deep", "type0", None]

@@ -17,8 +17,8 @@ from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.otel import FORMAT as OTEL
 from pytest_tooleval.imports.records import read_records
-from pytest_tooleval.replies.conversation import Conversation
 from pytest_tooleval.replies.messages import gist_of
+from pytest_tooleval.replies.outside_transcript import OutsideTranscript
 from pytest_tooleval.scoring.trial import score_messages
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.resolved import messages_of
@@ -171,9 +171,8 @@ def test_every_format_of_traces(path: Path) -> None:
     suite = parse_suite(
         json.dumps(apply(import_files([path], None, has_tools=False)[0], "traces").suite)
     )
-    runs = [
-        run for run in OTEL.read([Source(path, read_records(path)[0])]) if isinstance(run, Conversation)
-    ]
+    items = OTEL.read([Source(path, read_records(path)[0])])
+    runs = [item for item in items if isinstance(item, OutsideTranscript)]
     for case in suite.test_cases:
         prompt = [gist_of(message) for message in messages_of(suite, case)]
         answers = [

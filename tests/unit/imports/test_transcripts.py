@@ -18,8 +18,8 @@ from pytest_tooleval.imports.items import called
 from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.record.names import NO_TOOLS
 from pytest_tooleval.record.transcript import Transcript
-from pytest_tooleval.replies.conversation import Conversation
 from pytest_tooleval.replies.messages import transcript_of
+from pytest_tooleval.replies.outside_transcript import OutsideTranscript
 from pytest_tooleval.run.transcripts import answers_of, find_transcripts
 from pytest_tooleval.scoring.trial import score_transcript
 from pytest_tooleval.suite.load import parse_suite
@@ -42,8 +42,8 @@ def suite_of(tmp_path: Path, *cases: dict[str, Any]) -> Suite:
     return load_suite(path)
 
 
-def run_of(*messages: dict[str, Any], **fields: Any) -> Conversation:
-    return Conversation(Location("runs.jsonl", 1, 1, ""), messages, **fields)
+def run_of(*messages: dict[str, Any], **fields: Any) -> OutsideTranscript:
+    return OutsideTranscript(Location("runs.jsonl", 1, 1, ""), messages, **fields)
 
 
 def test_a_run_is_found_by_case_then_id_then_words(tmp_path: Path) -> None:
@@ -146,14 +146,14 @@ def chat(*given: dict[str, Any], output: dict[str, Any] | None, **more: Any) -> 
     }
 
 
-def read(tmp_path: Path, *spans: dict[str, Any]) -> list[Conversation]:
+def read(tmp_path: Path, *spans: dict[str, Any]) -> list[OutsideTranscript]:
     path = tmp_path / "spans.jsonl"
     lines = [{"resourceSpans": [{"scopeSpans": [{"spans": [each]}]}]} for each in spans]
     path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"resourceLogs": []}]))
     return read_transcripts([path])
 
 
-def gists(run: Conversation) -> str:
+def gists(run: OutsideTranscript) -> str:
     return " ".join(each["role"][0] for each in run.messages)
 
 
@@ -549,7 +549,7 @@ CONVERTED = {"toolConfig": {"tools": [{"toolSpec": {"name": "a", "inputSchema": 
 )
 def test_what_may_be_a_call_is_kept_or_refused(tmp_path: Path, value: Any) -> None:
     (tmp_path / "t.json").write_text(json.dumps(value))
-    runs: list[Conversation] = []
+    runs: list[OutsideTranscript] = []
     with suppress(SuiteError):
         runs = read_transcripts([tmp_path / "t.json"])
     assert all("refund" in json.dumps(run.messages) for run in runs)

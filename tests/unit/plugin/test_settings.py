@@ -14,7 +14,7 @@ from pytest_tooleval.settings import options
 from pytest_tooleval.settings.options import OPTIONS
 from pytest_tooleval.settings.settings import Settings
 from pytest_tooleval.suite.overrides import Overrides
-from pytest_tooleval.verdicts.judging import Judging
+from pytest_tooleval.verdicts.gating import Gating
 
 
 class FakeConfig:
@@ -69,8 +69,8 @@ def test_defaults(tmp_path: Path) -> None:
     assert found.asking.models == ()
     assert (found.asking.concurrency, found.asking.timeout_s) == (32, 120.0)
     assert (found.outputs.reports, found.asking.cassette, found.asking.record) == ((), None, "new")
-    assert not found.judging.gates
-    assert found.judging.baseline is None
+    assert not found.gating.gates
+    assert found.gating.baseline is None
     assert found.outputs.history
     assert found.asking.overrides == Overrides()
 
@@ -96,7 +96,7 @@ def test_a_shard_has_its_part_of_the_limits_and_leaves_verdicts_to_the_merge(roo
         assert (model.requests_per_minute, model.tokens_per_minute) == (3, 333)
         assert model.max_concurrency == 1  # one at least
     assert (found.outputs.history, found.outputs.github) == ("", "never")
-    assert found.judging == Judging()
+    assert found.gating == Gating()
     assert found.left_to_merge == {
         "preset": "nightly",
         "fail-under": ["1"],
@@ -142,16 +142,16 @@ def test_a_preset_says_what_it_sets_and_your_own_options_win(tmp_path: Path) -> 
     texts = {line: settings(tmp_path, line).preset_text for line in PRESETS}
     assert texts == PRESETS
     found = settings(tmp_path, "preset=nightly --cassette=tapes --trials=2")
-    assert (found.asking.record, found.asking.overrides.trials, found.judging.gates.confidence) == (
+    assert (found.asking.record, found.asking.overrides.trials, found.gating.gates.confidence) == (
         "all",
         2,
         0.95,
     )
     assert found.options["fail-under"] == ["0.85"]
     strict = settings(tmp_path, "preset=strict")
-    assert (strict.judging.strict, strict.asking.overrides.pass_rule) == (True, "all")
-    assert found.judging.baseline is not None
-    assert (found.judging.baseline.name, found.judging.baseline.run) == (
+    assert (strict.gating.strict, strict.asking.overrides.pass_rule) == (True, "all")
+    assert found.gating.baseline is not None
+    assert (found.gating.baseline.name, found.gating.baseline.run) == (
         "good",
         None,
     )  # which may not exist yet
@@ -185,7 +185,7 @@ def test_strict_on_the_command_line_replaces_what_is_looser_in_the_ini_file(tmp_
     ini: dict[str, Any] = {"fail_under": ["0.8", "suite:1"], "pass": "any", "confidence": "0.95"}
     ini["fail_over"] = ["errors=50%", "suite=a:errors=3", "cost_usd=0.5", "recovered=0"]
     found = settings(tmp_path, "preset=strict", **ini)
-    assert [rule.metric for rule in found.judging.gates.rules] == ["cost_usd", "recovered"]
+    assert [rule.metric for rule in found.gating.gates.rules] == ["cost_usd", "recovered"]
     assert found.asking.overrides.pass_rule == "all"
     assert found.replaced == (
         "--tooleval-preset=strict replaces tooleval_pass: any and tooleval_fail_under: 0.8 suite:1 and "
@@ -232,7 +232,7 @@ def test_the_ini_file_takes_what_presets_set(tmp_path: Path) -> None:
     assert not [key for key in sets if OPTIONS[key].only_typed]
     ini: dict[str, Any] = {"pass": "all", "confidence": "0.9", "fail_under": ["0.5"]}
     found = settings(tmp_path, **ini)
-    assert (found.asking.overrides.pass_rule, found.judging.gates.confidence) == ("all", 0.9)
+    assert (found.asking.overrides.pass_rule, found.gating.gates.confidence) == ("all", 0.9)
 
 
 def test_paths_of_the_ini_file_begin_at_its_folder(
@@ -246,7 +246,7 @@ def test_of_two_gates_for_the_same_the_later_one_holds(tmp_path: Path) -> None:
     line = "fail-under=0.9 --fail-under=suite=a:0.8 --fail-under=0.5"
     line += " --fail-over=errors=2% --fail-over=errors=3"
     found = settings(tmp_path, line)
-    assert [rule.needed for rule in found.judging.gates.rules] == [0.5, 0.8, 0.02, 3]
+    assert [rule.needed for rule in found.gating.gates.rules] == [0.5, 0.8, 0.02, 3]
     assert found.replaced == ("--tooleval-fail-under=0.5 replaces 0.9",)
 
 
@@ -260,11 +260,11 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
         ("preset=strict", {"fail_over": ["calls=1"]}, False),
         ("fail-over=errors=1", {"fail_under": ["0.9"]}, True),
     ):
-        found = settings(tmp_path, line, **ini).judging.gates
+        found = settings(tmp_path, line, **ini).gating.gates
         assert found
         assert found.typed is by_line
     merged = settings(tmp_path, "fail-under=0.5", fail_under=["overall=0.9", "tool_selection=1"])
-    assert [rule.needed for rule in merged.judging.gates.rules] == [0.5]
+    assert [rule.needed for rule in merged.gating.gates.rules] == [0.5]
 
 
 GATE = "fail-under=pass^1=0.5 --confidence=0.9"

@@ -16,14 +16,14 @@ from pytest_tooleval.run.case_queue import CaseQueue
 from pytest_tooleval.run.eval_run import EvalRun
 from pytest_tooleval.run.nodeids import CaseId
 from pytest_tooleval.run.observers import Observer
-from pytest_tooleval.run.place import Origin
+from pytest_tooleval.run.origin import Origin
 from pytest_tooleval.run.process import Process
 from pytest_tooleval.run.task import Task
 from pytest_tooleval.settings.settings import Asking, Outputs, Settings
 from pytest_tooleval.suite.load import load_suite
 from pytest_tooleval.suite.overrides import Overrides
 from pytest_tooleval.suite.resolved import resolve
-from pytest_tooleval.verdicts.judging import Gates, Judging
+from pytest_tooleval.verdicts.gating import Gates, Gating
 from pytest_tooleval.verdicts.rules import read_rule
 
 MODEL = Builtin(LEXICAL)
@@ -43,14 +43,14 @@ ASKING = Asking(
     max_cost=None,
 )
 # No number of trials decides this gate.
-JUDGING = Judging(Gates((read_rule("pass^1=0.99", over=False),), confidence=0.95))
+GATING = Gating(Gates((read_rule("pass^1=0.99", over=False),), confidence=0.95))
 SETTINGS = Settings(
     options={},
     preset="",
     preset_text="",
     replaced=(),
     asking=ASKING,
-    judging=JUDGING,
+    gating=GATING,
     outputs=Outputs((), None, "", properties=False, github="never"),
     estimate=False,
     shard=None,
@@ -93,7 +93,7 @@ def test_two_cases(tmp_path: Path) -> None:
     for task in tasks:
         run.add(to_json(task.result(queue.take(task), explain=True)))
     queue.close()
-    assert [gate.verdict for gate in run.judge().gates] == ["inconclusive"]
+    assert [gate.verdict for gate in run.decide().gates] == ["inconclusive"]
     with pytest.raises(KeyboardInterrupt):
         run.observers.finished()
     cases = [case.id for case in suite.test_cases]

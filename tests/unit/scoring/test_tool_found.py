@@ -9,7 +9,7 @@ import pytest
 from builders import call, tool
 
 from pytest_tooleval import score_messages
-from pytest_tooleval.record.choices import Choice
+from pytest_tooleval.record.call_pairs import CallPair
 from pytest_tooleval.suite.load import parse_suite
 
 FIND = {**tool("find", defer_loading=True), "namespace": "crm"}
@@ -59,9 +59,9 @@ def test_what_was_found(expected: Any, searched: list[Any], shown: bool, value: 
 
 def test_a_tool_that_no_search_returned_was_not_found() -> None:
     (choice,) = found(SHIP, ["find"]).choices
-    assert choice == Choice(expected="ship", called="pay", not_found=True)
+    assert choice == CallPair(expected="ship", called="pay", not_found=True)
     (choice,) = found(SHIP, ["ship"]).choices
-    assert choice == Choice(expected="ship", called="pay")
+    assert choice == CallPair(expected="ship", called="pay")
     score = found(SHIP, ["find"]).scores["tool_found"]
     assert score.explanation == "0 of 1 expected tool found; found crm.find"
 

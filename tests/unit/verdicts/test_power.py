@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.record.results import CaseRow
-from pytest_tooleval.verdicts.judging import Gates, Judging
+from pytest_tooleval.verdicts.gating import Gates, Gating
 from pytest_tooleval.verdicts.rules import read_rule
-from pytest_tooleval.verdicts.run import foresee, judge_gates
+from pytest_tooleval.verdicts.run import gate_reach, judge_gates
 
 CASE = st.tuples(st.booleans(), st.sampled_from([1.0, 3.0]), st.sampled_from(["", "", "a", "b"]))
 ALIKE = st.tuples(st.booleans(), st.just(1.0), st.just(""))
@@ -46,8 +46,8 @@ def test_forecasts_and_verdicts_agree(
         for place, (value, weight, cluster) in enumerate(cases)
     ]
     gates = Gates((read_rule(f"{metric}={needed}", over=False),), confidence)
-    line = foresee(rows, Judging(gates))[0]
-    gate = judge_gates(rows, Judging(gates))[0]
+    line = gate_reach(rows, Gating(gates))[0]
+    gate = judge_gates(rows, Gating(gates))[0]
     bounds = BOUNDS.match(line.partition("answered: ")[2])
     assert bounds is not None
     assert gate.value is not None

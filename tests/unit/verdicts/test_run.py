@@ -9,15 +9,15 @@ from msgspec import structs
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow, FailureCategory, Outcome, TrialResult
 from pytest_tooleval.record.run import Run
-from pytest_tooleval.verdicts.judging import Baseline, Gates, Judging
+from pytest_tooleval.verdicts.gating import Baseline, Gates, Gating
 from pytest_tooleval.verdicts.rules import judged_by, read_rule
 from pytest_tooleval.verdicts.run import (
     RunProblem,
     RunVerdict,
-    foresee,
+    decide_run,
+    gate_reach,
     is_judged_by_gate,
     judge_gates,
-    judge_run,
 )
 from pytest_tooleval.verdicts.sides import Side
 
@@ -86,41 +86,41 @@ UNSCORED = result_of(outcome="error")
 def test_a_gate_counts_what_it_judges(rules: list[str], case: CaseRow, is_counted: bool) -> None:
     assert is_judged_by_gate(gates(*rules), case) is is_counted
     cases = [case, structs.replace(case, model="another")]
-    judging = [gate for gate in judge_gates(cases, Judging(gates(*rules))) if judged_by(case, gate)]
+    judging = [gate for gate in judge_gates(cases, Gating(gates(*rules))) if judged_by(case, gate)]
     if case not in (FORBIDDEN, RAISED):
         assert len(judging) == is_counted
 
 
 def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
     rules = "0.9", "over errors=0"
-    assert judge_gates([], Judging(gates(*rules, asked=False))) == []
-    assert judge_gates([result_of(model="")], Judging(gates(*rules, asked=False))) == []
-    assert [gate.verdict for gate in judge_gates([], Judging(gates(*rules)))] == ["failed"] * 2
+    assert judge_gates([], Gating(gates(*rules, asked=False))) == []
+    assert judge_gates([result_of(model="")], Gating(gates(*rules, asked=False))) == []
+    assert [gate.verdict for gate in judge_gates([], Gating(gates(*rules)))] == ["failed"] * 2
 
 
 def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
-    judging = Judging(cases_needed_by="--tooleval-preset=strict")
+    gating = Gating(cases_needed_by="--tooleval-preset=strict")
     nothing = RunProblem("cases", "--tooleval-preset=strict: no case was evaluated")
-    assert list(judge_run([], RUN, judging).problems) == [nothing]
-    assert list(judge_run([WRONG], RUN, judging).problems) == []
+    assert list(decide_run([], RUN, gating).problems) == [nothing]
+    assert list(decide_run([WRONG], RUN, gating).problems) == []
     skipped = structs.replace(WRONG, outcome="skipped")
-    assert list(judge_run([skipped], RUN, judging).problems) == [nothing]
+    assert list(decide_run([skipped], RUN, gating).problems) == [nothing]
 
 
 def test_answers_of_older_code_fail_what_is_judged() -> None:
-    def failed(judging: Judging) -> list[str]:
-        verdict = judge_run(
+    def failed(gating: Gating) -> list[str]:
+        verdict = decide_run(
             [structs.replace(WRONG, outcome="passed")],
             RUN,
-            judging,
+            gating,
             outdated=["c.jsonl: changed: shop.py"],
         )
         return [problem.name for problem in verdict.problems if problem.failed]
 
-    assert failed(Judging()) == []
-    for judged in (Judging(strict=True), Judging(gates("0.5")), Judging(cases_needed_by="preset")):
+    assert failed(Gating()) == []
+    for judged in (Gating(strict=True), Gating(gates("0.5")), Gating(cases_needed_by="preset")):
         assert failed(judged) == ["cassettes"]
-    assert failed(Judging(gates("0.5"), excuses_unasked=True)) == []  # a fork cannot record again
+    assert failed(Gating(gates("0.5"), excuses_unasked=True)) == []  # a fork cannot record again
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
@@ -184,8 +184,8 @@ def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -
     ],
 )
 def test_what_a_gate_can_decide(cases: list[CaseRow], rule: str, lines: list[str]) -> None:
-    assert foresee(cases, Judging(gates(rule, confidence=0.95))) == lines
-    assert foresee(cases, Judging(gates(rule))) == []
+    assert gate_reach(cases, Gating(gates(rule, confidence=0.95))) == lines
+    assert gate_reach(cases, Gating(gates(rule))) == []
 
 
 def test_what_fails_beside_the_cases() -> None:
@@ -194,7 +194,7 @@ def test_what_fails_beside_the_cases() -> None:
 
     def verdict(*rules: str, unknown: tuple[str, ...] = (), strict: bool = False) -> RunVerdict:
         by_rules = gates(*rules, confidence=0.95)
-        return judge_run(cases, RUN, Judging(by_rules, strict=strict), unknown)
+        return decide_run(cases, RUN, Gating(by_rules, strict=strict), unknown)
 
     assert verdict("0.3").problems == []
     (unsure,) = verdict("0.9").problems
@@ -245,7 +245,7 @@ def against(
     ],
 )
 def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> None:
-    found = judge_run(new, RUN, Judging(baseline=against(whole("abc")))).comparison
+    found = decide_run(new, RUN, Gating(baseline=against(whole("abc")))).comparison
     assert found is not None
     assert [each.case for each in found.cases.removed] == removed
 
@@ -253,14 +253,14 @@ def test_a_selection_removes_no_case(new: list[CaseRow], removed: list[str]) -> 
 def test_a_baseline_that_is_not_there() -> None:
     new = [*whole("abc"), result_of(model="")]
     absent = against([], "good", known=False)
-    found = judge_run(new, RUN, Judging(baseline=absent))
+    found = decide_run(new, RUN, Gating(baseline=absent))
     assert found.uncompared == "no good run yet"
     assert (found.comparison, found.problems) == (None, [])
-    strict = judge_run(new, RUN, Judging(baseline=absent, strict=True))
+    strict = decide_run(new, RUN, Gating(baseline=absent, strict=True))
     assert strict.problems == [RunProblem("baseline", "no good run yet; run once without it")]
-    named = judge_run(new, RUN, Judging(baseline=against([], "good")))
+    named = decide_run(new, RUN, Gating(baseline=against([], "good")))
     assert named.problems == [RunProblem("baseline", "no complete run yet")]
-    assert judge_run([], RUN, Judging(baseline=against([], "good", known=False))) == RunVerdict(
+    assert decide_run([], RUN, Gating(baseline=against([], "good", known=False))) == RunVerdict(
         [], None, "", []
     )
 
@@ -269,7 +269,7 @@ def test_a_baseline_without_anything_in_common_fails_if_it_is_a_certain_run() ->
     """`good` and `latest` are whatever run there is."""
     new, old = whole("abc"), whole("abc", model="other")
     for name, fails in (("old.json", True), ("@release-1", True), ("good", False), ("latest", False)):
-        verdict = judge_run(new, RUN, Judging(baseline=against(old, name), strict=True))
+        verdict = decide_run(new, RUN, Gating(baseline=against(old, name), strict=True))
         assert verdict.comparison is not None
         assert "no model is in both runs" in verdict.comparison.message
         assert verdict.failed is fails
@@ -288,10 +288,10 @@ def test_a_base_without_an_answer_to_these_files_and_models_is_replaced_by_an_ol
 
     for base in (whole("abc"), answered(model="other"), answered(file="t.json")):
         baseline = Baseline("auto", Side("auto", BASE, base), [], 0.0, load)
-        found = judge_run(answered(), RUN, Judging(baseline=baseline)).comparison
+        found = decide_run(answered(), RUN, Gating(baseline=baseline)).comparison
         assert found is not None
         assert [each.cases for each in found.models] == [3]
         assert loads.pop() == {("s.json", "m")}
     baseline = Baseline("auto", run, [], 0.0, load)
-    assert judge_run(answered(), RUN, Judging(baseline=baseline)).comparison is not None
+    assert decide_run(answered(), RUN, Gating(baseline=baseline)).comparison is not None
     assert not loads

@@ -9,7 +9,7 @@ from msgspec import Struct
 from .fields import doc
 
 
-class Choice(Struct, frozen=True, kw_only=True, gc=False):
+class CallPair(Struct, frozen=True, kw_only=True, gc=False):
     """The expected tool and the called one."""
 
     expected: Annotated[str | None, doc("The tool that should be called; null for none.")] = None

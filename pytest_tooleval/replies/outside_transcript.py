@@ -16,7 +16,7 @@ _NAMED = 10
 NO_NAME = "transcript"  # the model of those that do not name it
 
 
-class Conversation(NamedTuple):
+class OutsideTranscript(NamedTuple):
     """A conversation that ran elsewhere, and its place, a problem without a message.
 
     `messages` are as in the chat API; answers to import begin at `answers_from`. `case` names its test

@@ -22,7 +22,7 @@ class CaseAndBlank(NamedTuple):
     blank: CaseResult
 
 
-def placed(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseAndBlank:
+def with_blank_result(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseAndBlank:
     """A case on the model with this label; `in_file` are the fields that its file has."""
     later = (message for turn in case.turns[1:] for message in turn.messages)
     prompts = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
@@ -63,8 +63,8 @@ class Origin:
         self.positions = {case.id: number for number, case in enumerate(suite.test_cases)}
         self._tools = ToolsContent(suite)
 
-    def place(self, nodeid: str, case: ResolvedCase, model: str) -> CaseAndBlank:
-        return placed(
+    def with_blank_result(self, nodeid: str, case: ResolvedCase, model: str) -> CaseAndBlank:
+        return with_blank_result(
             nodeid,
             case,
             model,

@@ -1,4 +1,4 @@
-"""How a run is judged."""
+"""How a run is gated."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Judging:
-    """How a run is judged: the part of its settings that `tooleval merge` can repeat.
+class Gating:
+    """How a run is gated: the part of its settings that `tooleval merge` can repeat.
 
     `strict` fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
     key are skipped instead of errors, and a gate that has only such cases judges nothing.
