@@ -136,8 +136,8 @@ def _ask(before: _Run, variants_of: dict[Identity, list[str]], options: Sequence
     variants = [f"--tooleval-variant={label}" for label in labels]
     items = [
         str(before.root / CaseId(case.file, case.case, case.model, label).nodeid)
-        for case, each in variants_of.items()
-        for label in each
+        for case, labels in variants_of.items()
+        for label in labels
     ]
     limit = [] if before.left_usd is None else [f"--tooleval-max-cost={before.left_usd:.9f}"]
     return _run([*items, *variants, *options, *limit])

@@ -100,25 +100,25 @@ class Checkout:
             answers = _changed_answers(cassettes, base) if cassettes is not None else 0
         except ToolevalError as error:  # also of a partial clone without a network
             return PullRequestChanges(unknown=printable(str(error)), loosened=self._loosened(()))
-        found = {
+        versions_of = {
             file: texts
             for file, texts in changed_suites(base, self.root).items()
             if texts and (file in self.files or not (self.root / file).is_file())
         }
-        suites = {self.path_of(file): texts for file, texts in found.items()}
-        return PullRequestChanges(suites, answers, "", self._loosened(found))
+        suites = {self.path_of(file): texts for file, texts in versions_of.items()}
+        return PullRequestChanges(suites, answers, "", self._loosened(versions_of))
 
     def _loosened(self, changed: Iterable[str]) -> dict[str, list[str]]:
         """What makes these suites, or cases of the baseline, easier to pass, by file."""
-        found: dict[str, list[tuple[str, str]]] = {}
+        by_file: dict[str, list[tuple[str, str]]] = {}
         for file in changed:
             if not (self.root / file).is_file():
-                found[file] = [("the whole suite", "removed")]
+                by_file[file] = [("the whole suite", "removed")]
             elif versions := self._versions(file, self._base[0]):
-                found[file] = list(loosened_cases(*versions))
-        for each in self.loosened:
-            found.setdefault(each.file, []).append((each.case, each.what))
-        return {self.path_of(file): by_text(cases) for file, cases in found.items() if cases}
+                by_file[file] = list(loosened_cases(*versions))
+        for loosening in self.loosened:
+            by_file.setdefault(loosening.file, []).append((loosening.case, loosening.what))
+        return {self.path_of(file): by_text(cases) for file, cases in by_file.items() if cases}
 
     def _versions(self, file: str, base: str) -> tuple[Suite, Suite] | None:
         """A suite now and as of the base; None if it is new, or one of them cannot be read."""
@@ -136,11 +136,11 @@ class Checkout:
             suite, earlier = both
             case = next((each for each in suite.test_cases if each.id == row.case), None)
             edits = list(edits_of(case, suite, earlier)) if case else []
-        given = [f"{row.file}::{row.case}", f"--tooleval-model={row.model}"]
+        arguments = [f"{row.file}::{row.case}", f"--tooleval-model={row.model}"]
         trials = [f"--tooleval-trials={len(row.trials)}"] if len(row.trials) > 1 else []
-        commands = [shlex.join(["pytest", *given, *trials])]
+        commands = [shlex.join(["pytest", *arguments, *trials])]
         if edits:
-            commands.append(shlex.join(["tooleval", "blame", base[:10], *given]))
+            commands.append(shlex.join(["tooleval", "blame", base[:10], *arguments]))
         go = f"cd {shlex.quote(self.within)} && " if self.within else ""
         return Cause(edits, [go + command for command in commands])
 
@@ -158,9 +158,9 @@ def _versions(file: Path, base: str) -> tuple[Suite, Suite] | None:
 
 def _changed_answers(folder: Path, base: str) -> int:
     """How many recorded answers are new or different since `base`, without those that CI keeps."""
-    given = ("diff", "--name-only", "--relative", "-z", base, "HEAD", "--", str(folder))
+    command = ("diff", "--name-only", "--relative", "-z", base, "HEAD", "--", str(folder))
     changed = 0
-    for name in filter(None, (git_output(Path(), *given) or "").split("\0")):
+    for name in filter(None, (git_output(Path(), *command) or "").split("\0")):
         file = Path(name)
         if file.suffix == ".jsonl" and file.parent.is_dir():
             old, new = (

@@ -90,17 +90,17 @@ def _read(file: Path) -> Iterator[_Label]:
         if not line.strip():
             continue
         try:
-            found = decoder.decode(line)
+            entry = decoder.decode(line)
         except (ValidationError, ValueError) as error:
             raise ConfigError(f"{file}:{number}: {error}") from None
-        messages = [redacted(dict(message)) for message in found.messages or ()]
-        if found.text is not None:
-            messages.append({"role": "assistant", "content": redacted(found.text)})
+        messages = [redacted(dict(message)) for message in entry.messages or ()]
+        if entry.text is not None:
+            messages.append({"role": "assistant", "content": redacted(entry.text)})
         transcript = transcript_of(messages)
-        if (found.text is None) == (found.messages is None) or not transcript.replies:
+        if (entry.text is None) == (entry.messages is None) or not transcript.replies:
             expected = "either text or messages, among them one of the assistant"
             raise ConfigError(f"{file}:{number}: expected {expected}")
-        yield _Label(number, found.rubric, found.label == "pass", transcript)
+        yield _Label(number, entry.rubric, entry.label == "pass", transcript)
 
 
 def _lines(
@@ -109,15 +109,15 @@ def _lines(
     counts: Counter[tuple[bool, bool]] = Counter()
     differing, unjudged = [], []
     for label, verdict in zip(labels, verdicts, strict=True):
-        place = f"{printable(str(file))}:{label.line}"
+        where = f"{printable(str(file))}:{label.line}"
         if isinstance(verdict, ModelError):
-            unjudged.append(f"{place}: {printable(verdict.message)}")
+            unjudged.append(f"{where}: {printable(verdict.message)}")
             continue
         counts[label.passed, verdict.passed] += 1
         if label.passed != verdict.passed:
             both = "label pass, judge fail" if label.passed else "label fail, judge pass"
             why = f"{json_text(label.rubric)}: {shown(verdict.reason, 400)}"
-            differing.append(f"{place}: {both}: {why}")
+            differing.append(f"{where}: {both}: {why}")
     total, agreed = counts.total(), counts[True, True] + counts[False, False]
     if total:
         rows = [

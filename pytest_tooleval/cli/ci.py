@@ -63,11 +63,11 @@ def run(arguments: tuple[str, ...]) -> None:
     """
     job = _job()
     has_secrets = job is None or job.has_secrets
-    given = [*arguments, f"--tooleval-report={RESULTS}", f"--tooleval-report={REPORT}"]
-    given += [] if has_secrets else ["--tooleval-history=off"]
+    options = [*arguments, f"--tooleval-report={RESULTS}", f"--tooleval-report={REPORT}"]
+    options += [] if has_secrets else ["--tooleval-history=off"]
     for file in (RESULTS, REPORT, _PROBLEM):  # an earlier run must not decide this one
         Path(file).unlink(missing_ok=True)
-    ended = run_pytest(given, has_secrets=has_secrets)
+    ended = run_pytest(options, has_secrets=has_secrets)
     is_without = not Path(RESULTS).is_file()
     if is_without or ended.exitstatus in _UNFINISHED:
         problem = _problem_of(ended)
@@ -124,13 +124,13 @@ def comment(results: Path, name: str, cassette: Path | None, link: str) -> None:
     if job and job.is_cancelled:
         click.echo("not commented: the job was cancelled")
         return
-    found = _message(results, job, cassette, link)
+    message = _message(results, job, cassette, link)
     if job is None or not (job.event or job.number):
-        _summarise(job, found.text)
+        _summarise(job, message.text)
     elif not job.number and job.event != _QUEUE:
         click.echo("not commented: there is no pull request")
     else:
-        _publish(job, name, found, link)
+        _publish(job, name, message, link)
 
 
 class _Message(NamedTuple):
@@ -195,31 +195,31 @@ class _Outdated(ToolevalError):
     """A newer run has the comment and the status."""
 
 
-def _publish(job: CiJob, name: str, found: _Message, link: str) -> None:
+def _publish(job: CiJob, name: str, message: _Message, link: str) -> None:
     """Post the comment and set the status, each whether or not the other succeeds."""
     try:
         forge = _forge(job)
     except ToolevalError as error:
         _warn(job, str(error))
-        _summarise(job, found.text)
+        _summarise(job, message.text)
         return
     try:
         if job.is_fork:
-            _summarise(job, found.text)
+            _summarise(job, message.text)
         elif job.number:
-            click.echo(_post(forge, job, name, found.text))
+            click.echo(_post(forge, job, name, message.text))
     except _Outdated as why:
         click.echo(f"not commented: {why}")
         return
     except ToolevalError as error:
         _warn(job, _with_permissions(job, error))
-        _summarise(job, found.text)
-    if found.state is None or (job.is_fork and job.service == "gitlab"):
+        _summarise(job, message.text)
+    if message.state is None or (job.is_fork and job.service == "gitlab"):
         return
     try:
         if job.is_fork:
             _require_newest_commit(forge, job)
-        forge.set_status(job.commit, found.state, name, found.headline, link)
+        forge.set_status(job.commit, message.state, name, message.headline, link)
     except _Outdated as why:
         click.echo(f"no status set: {why}")
     except Refused as error:
@@ -243,14 +243,14 @@ def _post(forge: Forge, job: CiJob, name: str, text: str) -> str:
     """Add or edit the comment, and return what was done. Raises _Outdated for an older run."""
     marked = f"<!-- tooleval: {name}; run {job.run} -->\n{text}"
     _require_newest_commit(forge, job)
-    there = _own(forge, name)
+    there = _comments(forge, name)
     if there and there[-1][0] > job.run:
         raise _Outdated(f"run {there[-1][0]} is newer")
     if there:
         forge.edit_comment(there[-1][1], marked)
     else:
         forge.add_comment(marked)
-        there = _own(forge, name)  # another run may have added one at the same time
+        there = _comments(forge, name)  # another run may have added one at the same time
     for _, id in there[:-1]:
         forge.delete_comment(id)
     return f"commented on #{job.number}"
@@ -261,11 +261,11 @@ def _require_newest_commit(forge: Forge, job: CiJob) -> None:
         raise _Outdated(f"the pull request has a newer commit, {printable(newest[:10])}")
 
 
-def _own(forge: Forge, name: str) -> list[tuple[int, int]]:
+def _comments(forge: Forge, name: str) -> list[tuple[int, int]]:
     """The run and id of each of our comments with this name, newest run last."""
     mark = re.compile(rf"<!-- tooleval: {re.escape(name)}; run (\d+) -->")
-    found = ((mark.match(each.text), each) for each in forge.comments() if each.is_own)
-    return sorted((int(marker[1]), each.id) for marker, each in found if marker)
+    marked = ((mark.match(each.text), each) for each in forge.comments() if each.is_own)
+    return sorted((int(marker[1]), each.id) for marker, each in marked if marker)
 
 
 def _forge(job: CiJob) -> Forge:

@@ -144,9 +144,9 @@ class Forge(ABC):
 
     def _pages(self, type: type[_T]) -> Iterator[_T]:
         for page in range(1, _MOST_PAGES + 1):
-            found = self._get(f"{self._comments}?per_page={_PAGE}&page={page}", list[type])  # type: ignore[valid-type]
-            yield from found
-            if len(found) < _PAGE:
+            items = self._get(f"{self._comments}?per_page={_PAGE}&page={page}", list[type])  # type: ignore[valid-type]
+            yield from items
+            if len(items) < _PAGE:
                 return
 
 
@@ -197,9 +197,9 @@ class GitHub(Forge):
         return self._get(self._request, _Request).head.sha
 
     def comments(self) -> Iterator[Comment]:
-        for each in self._pages(_GitHubComment):
-            is_own = each.user is not None and each.user.login == self._own_login
-            yield Comment(each.id, each.body or "", is_own)
+        for comment in self._pages(_GitHubComment):
+            is_own = comment.user is not None and comment.user.login == self._own_login
+            yield Comment(comment.id, comment.body or "", is_own)
 
     @cached_property
     def _own_login(self) -> str:
@@ -242,10 +242,10 @@ class GitLab(Forge):
         return self._get(self._request, _Commit).sha
 
     def comments(self) -> Iterator[Comment]:
-        own = self._get("/user", _Username).username
-        for each in self._pages(_Note):
-            is_own = each.author is not None and each.author.username == own
-            yield Comment(each.id, each.body or "", is_own)
+        login = self._get("/user", _Username).username
+        for note in self._pages(_Note):
+            is_own = note.author is not None and note.author.username == login
+            yield Comment(note.id, note.body or "", is_own)
 
     def set_status(self, commit: str, state: State, name: str, text: str, link: str) -> None:
         try:

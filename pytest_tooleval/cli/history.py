@@ -198,9 +198,9 @@ def _show_case(store: History, id: str, name: str, model: str | None, *, only_fa
         print_lines(case_lines(store.case(id, case.nodeid), only_failed=only_failed))
 
 
-def _write_reports(store: History, id: str, given: Sequence[str]) -> None:
+def _write_reports(store: History, id: str, options: Sequence[str]) -> None:
     try:
-        reports = [report_of(text, Path()) for text in given]
+        reports = [report_of(text, Path()) for text in options]
         check_reports([report for report in reports if report.path != STDOUT])
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
@@ -231,8 +231,8 @@ def _perhaps_a_case(store: History, name: str) -> str:
         rows = store.short_cases(store.find("latest"))
     except ToolevalError:
         return ""
-    found = any(_is_called(row, name) for row in rows)
-    return f"; for the case of the last run: tooleval show latest {shlex.quote(name)}" if found else ""
+    is_case = any(_is_called(row, name) for row in rows)
+    return f"; for the case of the last run: tooleval show latest {shlex.quote(name)}" if is_case else ""
 
 
 @click.command()
@@ -274,12 +274,12 @@ def compare(
     project = Project.around(folder)
     where = place_from(place, project)
     before, now = (load_side(name, project.store, place=where) for name in (old, new))
-    found = compare_sides(before, now, Limits(alpha, max_drop, fail_inconclusive), pairs)
+    comparison = compare_sides(before, now, Limits(alpha, max_drop, fail_inconclusive), pairs)
     if as_json:
-        _print_json(found)
+        _print_json(comparison)
     else:
-        print_lines(map(own_options, render_comparison(found)))
-    if found.failed:
+        print_lines(map(own_options, render_comparison(comparison)))
+    if comparison.failed:
         raise SystemExit(1)
 
 
@@ -304,11 +304,11 @@ def trend(
 
     If several suites have a case with that id, use SUITE::CASE.
     """
-    found = _open(folder, place).trend(name, model=model, limit=limit)
+    result = _open(folder, place).trend(name, model=model, limit=limit)
     if as_json:
-        _print_json(found)
+        _print_json(result)
     else:
-        print_lines(trend_lines(found))
+        print_lines(trend_lines(result))
 
 
 @history.command()

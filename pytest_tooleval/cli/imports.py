@@ -188,20 +188,20 @@ def _import(
     try:
         # The output of an agent's modules does not belong to the suite.
         with redirect_stdout(sys.stderr):
-            found, lines = find(bool(data and data.get("tools")))
-        made = apply(found, name_for(out, found.name), data, tick)
+            result, lines = find(bool(data and data.get("tools")))
+        applied = apply(result, name_for(out, result.name), data, tick)
     finally:
         tick.end()
-    for line in lines_of(made.left_out):
+    for line in lines_of(applied.left_out):
         click.echo(printable(line), err=True)
     for line in lines:
         say(out, line)
-    is_valid = write(out, made.suite, previous, made.counts)
-    for line in made.remarks:
+    is_valid = write(out, applied.suite, previous, applied.counts)
+    for line in applied.remarks:
         say(out, line)
-    if not is_valid or made.is_broken:
+    if not is_valid or applied.is_broken:
         raise SystemExit(1)
-    if out != STDOUT and any("skip" not in case for case in made.suite["test_cases"]):
+    if out != STDOUT and any("skip" not in case for case in applied.suite["test_cases"]):
         model = "" if Project.around().models() else " --tooleval-model=MODEL"
         say(out, f"run it: pytest {shlex.quote(out.as_posix())}{model}")
 
@@ -209,8 +209,8 @@ def _import(
 def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
     """A line for each record that was left out; many with the same reason share one."""
     for problem in each_reason_once(problems):
-        place = f"{problem.path}:{problem.line}:{problem.column}"
-        yield f"{place}: left out: {f'{problem.field}: ' if problem.field else ''}{problem.message}"
+        where = f"{problem.path}:{problem.line}:{problem.column}"
+        yield f"{where}: left out: {f'{problem.field}: ' if problem.field else ''}{problem.message}"
 
 
 @import_.command()
@@ -244,18 +244,18 @@ def mcp(
         raise click.UsageError("give one of --stdio, --http and --sse")
     # Before asking the server, so that a mistake in --out shows at once.
     previous = existing(out) if out is not None else None
-    found = discover_tools(server)
-    title = name or title_of(found)
+    discovery = discover_tools(server)
+    title = name or title_of(discovery)
     if out is None:
         out, previous = _own_file(title)
     before = None if previous is None else previous.data
-    version = f" {found.version}" if found.version else ""
-    named = printable(shorten(f"{found.name or 'unnamed server'}{version}"))
-    click.echo(f"{named}: {plural(len(found.tools), 'tool')}", err=True)
-    made = imported(found, before, title, drafts=drafts)
-    for line in made.left_out:
+    version = f" {discovery.version}" if discovery.version else ""
+    named = printable(shorten(f"{discovery.name or 'unnamed server'}{version}"))
+    click.echo(f"{named}: {plural(len(discovery.tools), 'tool')}", err=True)
+    result = imported(discovery, before, title, drafts=drafts)
+    for line in result.left_out:
         click.echo(f"left out: {line}", err=True)
-    suite, changes = made.suite, made.changes
+    suite, changes = result.suite, result.changes
     for line in changes.lines() if previous is not None else ():
         say(out, line)
     counts = plural(len(suite["tools"]), "tool"), plural(len(suite["test_cases"]), "case")

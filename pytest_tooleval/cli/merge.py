@@ -57,16 +57,16 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     shards = read_shards(list(_documents(runs)))
     check_shards(shards)
     try:
-        given = _given(typed, shards[0])
+        given = _given_options(typed, shards[0])
         reports = _reports(given, shards)
         place = read_history(given, Path(), store.parent)
         baseline = read_baseline(given, store, place)
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
     names = {option.name for option in JUDGING}
-    own = {name: value for name, value in given.record().items() if name in names}
+    rules = {name: value for name, value in given.record().items() if name in names}
     gating = Gating(read_gates(given), baseline, given["fail_inconclusive"])
-    results, run = join(shards, gating, own)
+    results, run = join(shards, gating, rules)
     document, verdict = results.whole_document(run), results.verdict
     print_lines(map(own_options, given.replaced))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
@@ -96,7 +96,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     raise SystemExit(UNWRITTEN if written.problems else document.run.exitstatus)
 
 
-def _given(typed: Mapping[str, Any], shard: ShardRun) -> GivenOptions:
+def _given_options(typed: Mapping[str, Any], shard: ShardRun) -> GivenOptions:
     """The options of the merge over those of the ini file, which every shard has."""
     ini = {name.replace("-", "_"): value for name, value in shard.about.judging.items()}
     given = GivenOptions(_OPTIONS, typed, ini)
@@ -124,13 +124,13 @@ def _reports(given: GivenOptions, shards: Sequence[ShardRun]) -> list[Report]:
 def _documents(runs: Sequence[str]) -> Iterator[Path]:
     for name in runs:
         path = Path(name)
-        found = [path]
+        files = [path]
         if path.is_dir():
             below = sorted(path.rglob("*.json"))
-            found = [each for each in below if "/." not in f"/{each.relative_to(path).as_posix()}"]
-        if not found:
+            files = [each for each in below if "/." not in f"/{each.relative_to(path).as_posix()}"]
+        if not files:
             raise ToolevalError(f"{name}: no *.json files in this folder")
-        yield from found
+        yield from files
 
 
 def _why(rows: Sequence[CaseRow], verdict: RunVerdict) -> str:

@@ -78,8 +78,8 @@ def check(names: tuple[str, ...], timeout: float) -> None:
     from ..engine.check import probe
 
     calls = True
-    for place, spec in enumerate(resolve_models(names, Project.around().tables())):
-        if place:
+    for index, spec in enumerate(resolve_models(names, Project.around().tables())):
+        if index:
             click.echo()
         asked = _asked(spec)
         click.echo(printable(f"{spec.label}: {asked['calls']}, over {asked['over']}"))
@@ -128,11 +128,11 @@ def _row(result: ProbeResult) -> dict[str, str]:
 def _explained(results: list[ProbeResult]) -> Iterator[str]:
     """Why something did not work, each reason once."""
     reasons: dict[str, list[str]] = {}
-    for each in results:
-        if not each.works:
-            reply = each.reply
+    for result in results:
+        if not result.works:
+            reply = result.reply
             why = reply.message if isinstance(reply, ModelError) else _answered(reply)
-            reasons.setdefault(why, []).append(each.probe.name)
+            reasons.setdefault(why, []).append(result.probe.name)
     for why, names in reasons.items():
         yield f"{', '.join(names)}: {printable(shorten(why, 1000))}"
 

@@ -67,18 +67,18 @@ def mutate(
 
     if out is not None and out.name.lower().endswith(SUITE_ENDING):
         raise click.UsageError(f"--json: {out} would replace a suite; name another file for the results")
-    found = []
+    mutations = []
     suites = [path for path in paths if not is_python_test(path)]
     told = mutate_tests([path for path in paths if path.is_dir() or is_python_test(path)])
     for line in test_lines(told) if told else ():
         click.echo(line, err=out == STDOUT)
     for file in suite_files(tuple(suites), may_have_none=bool(told)):
         suite = load_suite(file, metrics=metrics, fetch_tools=SuiteTools(None, ()).fetch)
-        found.append(mutate_suite(suite, str(file)))
-        for line in _lines(found[-1], everything):
+        mutations.append(mutate_suite(suite, str(file)))
+        for line in _lines(mutations[-1], everything):
             click.echo(line, err=out == STDOUT)
     if out is not None:
-        text = to_ascii_json(Mutations(tuple(found), tuple(told)))
+        text = to_ascii_json(Mutations(tuple(mutations), tuple(told)))
         try:
             if out == STDOUT:
                 click.echo(text, nl=False)
@@ -87,11 +87,11 @@ def mutate(
         except OSError as error:
             raise click.ClickException(f"cannot write {out}: {os_reason(error)}") from None
     if fail_under is not None:
-        scores = [(_place(each), each.score) for each in found]
+        scores = [(_where(each), each.score) for each in mutations]
         scores += [(printable(test.id), test.score) for test in told]
-        failed = [(place, score) for place, score in scores if score is None or score < fail_under]
-        for place, score in failed:
-            text = f"{place}: {_below(score, fail_under)}"
+        failed = [(name, score) for name, score in scores if score is None or score < fail_under]
+        for name, score in failed:
+            text = f"{name}: {_below(score, fail_under)}"
             click.secho(text, fg="red", err=out == STDOUT)
         if failed:
             raise SystemExit(1)
@@ -103,12 +103,12 @@ def _below(score: float | None, least: float) -> str:
     return f"the mutation score {score_text(score, [least])} is below {limit_text(least)}"
 
 
-def _place(suite: SuiteMutation, line: int | None = None) -> str:
+def _where(suite: SuiteMutation, line: int | None = None) -> str:
     return printable(suite.file if line is None else f"{suite.file}:{line}")
 
 
 def _lines(suite: SuiteMutation, everything: bool) -> Iterator[str]:
-    yield f"{click.style(_place(suite), bold=True)}: {_summary(suite)}"
+    yield f"{click.style(_where(suite), bold=True)}: {_summary(suite)}"
     yield from _gaps(suite)
     for policy in suite.unnoticed:
         yield f"  {printable(policy)}: no case would notice a call that breaks it"
@@ -147,15 +147,15 @@ def _gaps(suite: SuiteMutation) -> Iterator[str]:
 
 
 def _unknown_lines(suite: SuiteMutation, case: CaseMutation, everything: bool) -> Iterator[str]:
-    place = _place(suite, case.line)
-    yield f"  {place}: {printable(case.id)}: no right answer is known: {printable(case.unknown)}"
+    where = _where(suite, case.line)
+    yield f"  {where}: {printable(case.id)}: no right answer is known: {printable(case.unknown)}"
 
 
 def _weak_lines(suite: SuiteMutation, case: CaseMutation, everything: bool) -> Iterator[str]:
     from ..mutation.text import gaps_of
 
     passing = _passing(len(case.survivors), case.mutants)
-    yield f"  {_place(suite, case.line)}: {printable(case.id)}: {passing}"
+    yield f"  {_where(suite, case.line)}: {printable(case.id)}: {passing}"
     gaps = gaps_of(case)
     shown = gaps if everything else gaps[:_MOST_LINES]
     for gap in shown:

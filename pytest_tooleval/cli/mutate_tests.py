@@ -48,8 +48,8 @@ def mutate_tests(paths: Sequence[Path]) -> list[TestMutation]:
         raise ToolevalError(f"{missing}: there is no file {_file(missing)}")
     places = {path: _relative(path, project.root) for path in paths if _may_have_tests(path)}
     answered = _answered(_history(project), [*places.values()]) if places else {}
-    for path, place in places.items():
-        if not path.is_dir() and not any(_is_in(id, place) for id in answered):
+    for path, prefix in places.items():
+        if not path.is_dir() and not any(_is_in(id, prefix) for id in answered):
             raise ToolevalError(
                 f"{path}: no run of this project has a test of it that passed; run pytest "
                 f"{path} first, whose answers are then broken without asking anyone"
@@ -70,18 +70,18 @@ def _may_have_tests(path: Path) -> bool:
 
 def _answered(history: History, places: Sequence[str]) -> dict[str, CaseResult]:
     """The newest result that passed of each Python test in these places, by node id."""
-    found: dict[str, CaseResult] = {}
+    results: dict[str, CaseResult] = {}
     for run in history.runs(_RUNS):
         for row in history.short_cases(run.id):
             is_meant = row.file.endswith(".py") and any(_is_in(row.nodeid, each) for each in places)
-            if is_meant and row.outcome == "passed" and row.nodeid not in found:
-                found[row.nodeid] = history.case(run.id, row.nodeid)
-    return found
+            if is_meant and row.outcome == "passed" and row.nodeid not in results:
+                results[row.nodeid] = history.case(run.id, row.nodeid)
+    return results
 
 
-def _is_in(nodeid: str, place: str) -> bool:
+def _is_in(nodeid: str, prefix: str) -> bool:
     """Whether a node id is this one, or in this folder, file, class or function."""
-    return place in (".", nodeid) or nodeid.startswith((f"{place}/", f"{place}::", f"{place}["))
+    return prefix in (".", nodeid) or nodeid.startswith((f"{prefix}/", f"{prefix}::", f"{prefix}["))
 
 
 def _names_its_model(row: CaseResult) -> bool:
@@ -114,12 +114,12 @@ def _tried(
 ) -> dict[str, dict[int, Tried]]:
     """What came of each agent, by the test's node id and the agent's number."""
     with tempfile.TemporaryDirectory() as folder:
-        given, out = Path(folder, "agents.json"), Path(folder, "outcomes.json")
-        given.write_bytes(to_json(agents))
+        agents_file, out = Path(folder, "agents.json"), Path(folder, "outcomes.json")
+        agents_file.write_bytes(to_json(agents))
         command = [sys.executable, "-m", "pytest", *map(str, files), "-q", "-p", _PLUGIN]
         command += ["-o", f"cache_dir={folder}/cache"]
         command += [*(f"--tooleval-model={label}" for label in models)]
-        environment = {**os.environ, AGENTS: str(given), OUTCOMES: str(out)}
+        environment = {**os.environ, AGENTS: str(agents_file), OUTCOMES: str(out)}
         try:
             done = subprocess.run(
                 command, env=environment, capture_output=True, text=True, timeout=_LONGEST_S, check=False

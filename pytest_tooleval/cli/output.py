@@ -43,7 +43,7 @@ def branch_text(git: Git | None) -> str:
 def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     """A line for each run, the newest whole one first."""
     runs = whole_first(runs)
-    found = table_of("runs", runs)
+    grid = table_of("runs", runs)
     rows = [
         {
             "id": printable(run.id),
@@ -52,11 +52,11 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
             "commit": commit_text(run.git),
             "branch": branch_text(run.git),
             "models": shown(", ".join(run.models), 40),
-            **{each.heading: _cell(record, each) for each in found.columns},
+            **{each.heading: _cell(record, each) for each in grid.columns},
             "gates failed": str(run.gates_failed or ""),
             "tags": " ".join(run.tags),
         }
-        for run, record in zip(runs, found.records, strict=True)
+        for run, record in zip(runs, grid.records, strict=True)
     ]
     return table(rows, texts={"id", "when", "verdict", "commit", "branch", "models", "tags"})
 
@@ -81,15 +81,15 @@ def trend_lines(trend: Trend) -> Iterator[str]:
     for model in before:
         points = [point for point in trend.points if point.model == model and not point.is_part]
         values = [point.pass_rate for point in points]
-        known = [value for value in values if value is not None]
-        if len(known) > 1:
-            ends = f"pass rate: first {score_text(known[0])} … last {score_text(known[-1])}"
+        rates = [value for value in values if value is not None]
+        if len(rates) > 1:
+            ends = f"pass rate: first {score_text(rates[0])} … last {score_text(rates[-1])}"
             yield f"{shown(model, 40)}  {sparkline(values)}  {ends}"
 
 
 def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> dict[str, str]:
-    known = before is not None and before.digest and point.digest
-    changed = known and before is not None and before.digest != point.digest
+    comparable = before is not None and before.digest and point.digest
+    changed = comparable and before is not None and before.digest != point.digest
     has_other_rules = before is not None and before.scoring_version != point.scoring_version
     part = f"partial: the suite has {plural(point.suite_cases, 'case')}" if point.is_part else ""
     notes = [

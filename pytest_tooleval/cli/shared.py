@@ -87,11 +87,11 @@ def server_options(command: Callable[..., None]) -> Callable[..., None]:
                 "expected --header NAME=VARIABLE, where VARIABLE is the environment variable with the "
                 "value"
             )
-        given = sum(option is not None for option in (stdio, http, sse))
-        if given > 1:
+        count = sum(option is not None for option in (stdio, http, sse))
+        if count > 1:
             raise click.UsageError("give one of --stdio, --http and --sse")
         pairs = dict(header.partition("=")[::2] for header in headers)
-        server = McpServer.of(stdio, http, sse, pairs, env, timeout) if given else None
+        server = McpServer.of(stdio, http, sse, pairs, env, timeout) if count else None
         command(server=server, **others)
 
     return with_server
@@ -101,4 +101,4 @@ def table(rows: Sequence[Mapping[str, str]], texts: Collection[str]) -> list[str
     """Rows by column. `texts` are aligned left, others right; columns without values are left out."""
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
     lines = [columns, *([row[name] for name in columns] for row in rows)]
-    return aligned(lines, [place for place, name in enumerate(columns) if name in texts])
+    return aligned(lines, [index for index, name in enumerate(columns) if name in texts])

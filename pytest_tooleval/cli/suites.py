@@ -78,17 +78,17 @@ def validate(paths: tuple[Path, ...], strict: bool, metrics: tuple[str, ...]) ->
             continue
         suites += 1
         cases += len(suite.test_cases)
-        found = document.problems(rehearse(suite), limit=None)
-        problems += len(found)
-        for problem in found:
+        listed = document.problems(rehearse(suite), limit=None)
+        problems += len(listed)
+        for problem in listed:
             click.echo(printable(str(problem)))
         if not file.name.endswith(SUITE_ENDING):
             warnings += 1
             click.echo(printable(f"{file}:1:1: warning: pytest collects only files named {_PATTERN}"))
-        found = lint_suite(suite, document, for_vertex=for_vertex, without_agents=without_agents)
-        found += document.problems(unnoticed_calls(suite), limit=None)
-        warnings += len(found)
-        for warning in found:
+        listed = lint_suite(suite, document, for_vertex=for_vertex, without_agents=without_agents)
+        listed += document.problems(unnoticed_calls(suite), limit=None)
+        warnings += len(listed)
+        for warning in listed:
             click.echo(printable(_as_warning(warning)))
         if needs := _features(suite, project):
             click.echo(printable(f"{file}: {needs}"))
@@ -130,9 +130,9 @@ def _features(suite: Suite, project: Project) -> str:
 
 
 def _as_warning(problem: Problem) -> str:
-    place = f"{problem.path}:{problem.line}:{problem.column}"
+    where = f"{problem.path}:{problem.line}:{problem.column}"
     field = f"{problem.field}: " if problem.field else ""
-    return f"{place}: warning: {field}{problem.message}"
+    return f"{where}: warning: {field}{problem.message}"
 
 
 def suite_files(paths: tuple[Path, ...], *, may_have_none: bool = False) -> list[Path]:
@@ -143,8 +143,8 @@ def suite_files(paths: tuple[Path, ...], *, may_have_none: bool = False) -> list
             files[path] = None
             continue
         inside = [file.relative_to(path) for file in sorted(path.rglob(_PATTERN))]
-        found = [path / file for file in inside if all(map(is_searched, file.parts[:-1]))]
-        if not found and not may_have_none:
+        suites = [path / file for file in inside if all(map(is_searched, file.parts[:-1]))]
+        if not suites and not may_have_none:
             raise click.UsageError(f"no {_PATTERN} file in the folder {printable(str(path))}")
-        files.update(dict.fromkeys(found))
+        files.update(dict.fromkeys(suites))
     return list(files)

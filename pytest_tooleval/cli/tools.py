@@ -59,12 +59,12 @@ def tools(
     if bool(paths) == (server is not None):
         raise click.UsageError("give suites, or one of --stdio, --http and --sse")
     over = 0
-    for title, found in _lists(paths, server):
-        for line in _lines(title, found, everything):
+    for title, sizes in _lists(paths, server):
+        for line in _lines(title, sizes, everything):
             click.echo(line)
-        if fail_over is not None and found.total > fail_over:
+        if fail_over is not None and sizes.total > fail_over:
             over += 1
-            text = f"{title}: {found.total:,} tokens, over the limit of {fail_over:,}"
+            text = f"{title}: {sizes.total:,} tokens, over the limit of {fail_over:,}"
             click.secho(text, fg="red")
     if over:
         raise SystemExit(1)
@@ -89,11 +89,11 @@ def _of_server(server: McpServer) -> tuple[str, _ToolList]:
     from ..mcp.discover import discover_tools
     from ..mcp.tools import as_functions, title_of
 
-    found = discover_tools(server)
-    functions = as_functions(found.tools)
+    discovery = discover_tools(server)
+    functions = as_functions(discovery.tools)
     for line in functions.left_out:
         click.echo(f"left out: {line}", err=True)
-    return title_of(found), _ToolList(tool_tokens(functions.tools, counter().count))
+    return title_of(discovery), _ToolList(tool_tokens(functions.tools, counter().count))
 
 
 def _of_other_file(file: Path) -> tuple[str, _ToolList]:
@@ -106,28 +106,28 @@ def _of_other_file(file: Path) -> tuple[str, _ToolList]:
 
 
 def _of_suite(suite: Suite) -> _ToolList:
-    own = [(case.id, case.tools) for case in suite.test_cases if case.tools is not None]
+    of_cases = [(case.id, case.tools) for case in suite.test_cases if case.tools is not None]
     lists = [
         _ToolList(tool_tokens([tool.wire for tool in tools], counter().count), note)
         for note, tools in [
             ("", suite.tools),
-            *((f", the largest list, of the case {name}", tools) for name, tools in own),
+            *((f", the largest list, of the case {name}", tools) for name, tools in of_cases),
         ]
     ]
     return max(lists, key=lambda each: each.total)
 
 
-def _lines(title: str, found: _ToolList, everything: bool) -> Iterator[str]:
+def _lines(title: str, sizes: _ToolList, everything: bool) -> Iterator[str]:
     yield printable(
-        f"{title}: {plural(len(found.tools), 'tool')}, {found.total:,} tokens{found.note} "
+        f"{title}: {plural(len(sizes.tools), 'tool')}, {sizes.total:,} tokens{sizes.note} "
         f"(estimate, {counter().how})"
     )
-    first = found.tools if everything else found.tools[:_MOST_TOOLS]
-    if rows := list(_rows(first, found.total)):
+    first = sizes.tools if everything else sizes.tools[:_MOST_TOOLS]
+    if rows := list(_rows(first, sizes.total)):
         yield from (f"  {line}" for line in table(rows, ("tool",)))
-    if len(found.tools) > len(first):
-        yield f"  and {plural(len(found.tools) - len(first), 'more tool')}; --all shows them"
-    largest = largest_descriptions(found.tools, len(found.tools) if everything else _MOST_DESCRIPTIONS)
+    if len(sizes.tools) > len(first):
+        yield f"  and {plural(len(sizes.tools) - len(first), 'more tool')}; --all shows them"
+    largest = largest_descriptions(sizes.tools, len(sizes.tools) if everything else _MOST_DESCRIPTIONS)
     if largest:
         yield "  largest descriptions:"
         rows = [{"tokens": f"{each.tokens:,}", "of": shown(each.place, 80)} for each in largest]

@@ -122,25 +122,25 @@ def _usable(error: ValidationError, watch: Watch) -> Page | None:
     listing = watch.listing or {}
     entries = listing.get("tools")
     reasons: dict[int, str] = {}
-    for each in error.errors(include_url=False, include_context=False, include_input=False):
-        place = each["loc"]
-        if len(place) < 2 or place[0] != "tools" or not isinstance(place[1], int):
+    for detail in error.errors(include_url=False, include_context=False, include_input=False):
+        loc = detail["loc"]
+        if len(loc) < 2 or loc[0] != "tools" or not isinstance(loc[1], int):
             return None
-        where = ".".join(map(str, place[2:]))
-        reasons.setdefault(place[1], f"{where}: {each['msg']}" if where else each["msg"])
+        where = ".".join(map(str, loc[2:]))
+        reasons.setdefault(loc[1], f"{where}: {detail['msg']}" if where else detail["msg"])
     if not isinstance(entries, list) or max(reasons, default=0) >= len(entries):
         return None
     cursor = listing.get("nextCursor")
     return Page(
-        [entry for place, entry in enumerate(entries) if place not in reasons],
-        [(_name_of(entries[place], place), reason) for place, reason in sorted(reasons.items())],
+        [entry for index, entry in enumerate(entries) if index not in reasons],
+        [(_name_of(entries[index], index), reason) for index, reason in sorted(reasons.items())],
         cursor if isinstance(cursor, str) else None,
     )
 
 
-def _name_of(entry: object, place: int) -> str:
+def _name_of(entry: object, index: int) -> str:
     name = entry.get("name") if isinstance(entry, dict) else None
-    return name if isinstance(name, str) else f"tool {place + 1}"
+    return name if isinstance(name, str) else f"tool {index + 1}"
 
 
 class _Noted:
@@ -212,25 +212,25 @@ async def connect(
 async def _connected(server: McpServer, watch: Watch, within_s: float) -> AsyncIterator[Session]:
     import anyio
 
-    own: BaseException | None = None
+    raised: BaseException | None = None
     scope = anyio.CancelScope()
     watch.give_up = scope.cancel
     try:
-        made = _client(server, watch)  # importing the SDK must not count towards the server's time
+        connection = _client(server, watch)  # importing the SDK must not count towards the server's time
         start, limit_s = anyio.current_time(), min(server.timeout_s, within_s)
         scope.deadline = start + limit_s
         with scope:
-            async with made as client:
+            async with connection as client:
                 limit_s = within_s
                 scope.deadline = start + limit_s
                 try:
                     yield Session(client, server, watch)
                 except BaseException as error:
-                    own = error
+                    raised = error
                     raise
     except Exception as error:
-        if own is not None and any(leaf is own for leaf in leaves(error)):
-            raise own from own.__cause__
+        if raised is not None and any(leaf is raised for leaf in leaves(error)):
+            raise raised from raised.__cause__
         raise explained(error, server, watch) from None
     if scope.cancelled_caught:
         raise timed_out(server, watch, limit_s)
@@ -240,13 +240,13 @@ def check_sdk() -> None:
     """Raise ConfigError if the SDK is missing or too old."""
     install = "pip install 'pytest-tooleval[mcp]'"
     try:
-        found = version("mcp")
+        installed = version("mcp")
     except PackageNotFoundError:
         raise ConfigError(f"the MCP import needs an extra: {install}") from None
-    numbers = tuple(int(part) for part in found.split(".")[:2] if part.isdigit())
+    numbers = tuple(int(part) for part in installed.split(".")[:2] if part.isdigit())
     if numbers < NEEDED:
         needed = ".".join(map(str, NEEDED))
-        raise ConfigError(f"the MCP import needs mcp {needed} or newer, found {found}: {install}")
+        raise ConfigError(f"the MCP import needs mcp {needed} or newer, found {installed}: {install}")
     # Without a handler, Python would print the SDK's log messages, including tracebacks.
     logging.getLogger("mcp").addHandler(_SILENT)
 

@@ -36,14 +36,14 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 def explained(error: BaseException, server: McpServer, watch: Watch) -> ToolevalError:
     """The error as a ToolevalError that names the server and contains no secret."""
-    found = list(leaves(error))
-    for leaf in found:
+    causes = list(leaves(error))
+    for leaf in causes:
         if isinstance(leaf, ToolevalError) and leaf is not watch.problem:
             return leaf
     if watch.problem is not None:
         return about(server, str(watch.problem))
-    texts = [text for text in (_in_words(leaf, server, watch) for leaf in found) if text]
-    return about(server, texts[0] if texts else server.shown(f"{type(found[0]).__name__}: {found[0]}"))
+    texts = [text for text in (_in_words(leaf, server, watch) for leaf in causes) if text]
+    return about(server, texts[0] if texts else server.shown(f"{type(causes[0]).__name__}: {causes[0]}"))
 
 
 def about(server: McpServer, what: str) -> McpError:
@@ -161,6 +161,6 @@ def _junk(server: McpServer, watch: Watch) -> str:
 def _first(error: ValidationError) -> str:
     """The place and the reason of the first validation error."""
     details = error.errors(include_url=False, include_context=False, include_input=False)
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in details[0]["loc"])
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in details[0]["loc"])
     more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
-    return f"{place.lstrip('.')}: {details[0]['msg']}{more}"
+    return f"{path.lstrip('.')}: {details[0]['msg']}{more}"

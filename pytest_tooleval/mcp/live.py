@@ -67,8 +67,8 @@ class LiveMcp:
         That includes the tools as models see them, and the server's own names and annotations, which
         decide whether tools run.
         """
-        own = [(e["name"], e.get("annotations") or {}) for e in self._entries.values()]
-        return content_of_bytes(json.dumps([self.tools, own], sort_keys=True).encode())
+        hints = [(e["name"], e.get("annotations") or {}) for e in self._entries.values()]
+        return content_of_bytes(json.dumps([self.tools, hints], sort_keys=True).encode())
 
     def has(self, tool: str, names: Sequence[str]) -> bool:
         """Whether the names include this server tool, by name, or by `*` if it is read-only.
@@ -76,12 +76,12 @@ class LiveMcp:
         The server must mark a tool as read-only (`readOnlyHint`), because in MCP, a tool without
         annotations is destructive.
         """
-        known = meant(tool, self._entries)
-        if known is None:
+        listed = meant(tool, self._entries)
+        if listed is None:
             return False
-        if any(meant(name, self._entries) == known for name in names):
+        if any(meant(name, self._entries) == listed for name in names):
             return True
-        return ALL_READ_ONLY in names and _only_reads(self._entries[known])
+        return ALL_READ_ONLY in names and _only_reads(self._entries[listed])
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[ToolSession]:
@@ -114,12 +114,12 @@ class LiveMcp:
             f"no list of its tools within {self.server.timeout_s:g} s ({self.server.time_limit})",
         )
 
-    def original(self, tool: str, known: LiveMcp) -> str:
-        """The server's own name of a tool that may run according to `known`.
+    def original(self, tool: str, of_suite: LiveMcp) -> str:
+        """The server's own name of a tool that may run according to `of_suite`.
 
         Raises McpError if the tool is gone or no longer read-only.
         """
-        old, new = (side._entries.get(meant(tool, side._entries) or "") for side in (known, self))
+        old, new = (side._entries.get(meant(tool, side._entries) or "") for side in (of_suite, self))
         if old is None or new is None:
             raise McpError(f"{_OUTDATED} no longer has this tool; {_ANEW}")
         if _only_reads(old) and not _only_reads(new):
@@ -133,16 +133,16 @@ def _only_reads(entry: Mapping[str, Any]) -> bool:
 
 
 class _LiveCalls:
-    """Runs a trial's calls of tools in the suite (`known`) that the server still lists (`now`)."""
+    """Runs a trial's calls of tools in the suite (`of_suite`) that the server still lists (`now`)."""
 
-    def __init__(self, known: LiveMcp, now: LiveMcp, session: Session) -> None:
-        self._known = known
+    def __init__(self, of_suite: LiveMcp, now: LiveMcp, session: Session) -> None:
+        self._of_suite = of_suite
         self._now = now
         self._session = session
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Content:
         try:
-            answer = await self._answer(self._now.original(tool, self._known), arguments)
+            answer = await self._answer(self._now.original(tool, self._of_suite), arguments)
         except McpError as error:
             raise ModelError(f"{tool}: {error}", kind="tool_server") from None
         # Some servers echo headers and variables.
@@ -173,9 +173,9 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
     )
     asked = {"mcp": server.identity, "list": "tools"}
     key = key_of(asked)
-    found = None if cassette is None else cassette.find(key)
-    if found is not None:
-        recorded = LiveMcp(server, json.loads(found.message["content"]), only)
+    reply = None if cassette is None else cassette.find(key)
+    if reply is not None:
+        recorded = LiveMcp(server, json.loads(reply.message["content"]), only)
         if only in (None, recorded.fingerprint) or cassette is None or not cassette.may_ask:
             return recorded
     elif cassette is not None and not cassette.may_ask:

@@ -123,8 +123,8 @@ class McpServer:
         values = {value for value in self._sent(self.headers.values()) if len(value) > _SHORT_WORD}
         # Not `scrub`, which takes the word after "Basic" for credentials. All names are scrubbed,
         # because `required` repeats those of `properties`.
-        found = longest_first({*values, *key_values()})
-        return scrub_json(data, found, all_names=True)
+        secrets = longest_first({*values, *key_values()})
+        return scrub_json(data, secrets, all_names=True)
 
     @property
     def _variables(self) -> list[str]:
@@ -174,8 +174,8 @@ class McpServer:
         if isinstance(target, str):
             target = split_command(target) if stdio is not None else (target,)
         limit_s = DEFAULT_TIMEOUT_S if timeout is None else timeout
-        own = (headers or {}, tuple(env or ()), limit_s)
-        return cls(ways[0], tuple(target), *own, answers=answers)
+        settings = (headers or {}, tuple(env or ()), limit_s)
+        return cls(ways[0], tuple(target), *settings, answers=answers)
 
 
 def _safe_words(command: tuple[str, ...]) -> list[str]:

@@ -35,11 +35,11 @@ class Functions:
 
 
 def as_functions(
-    entries: Iterable[Mapping[str, Any]], known: Mapping[str, str] | None = None
+    entries: Iterable[Mapping[str, Any]], earlier: Mapping[str, str] | None = None
 ) -> Functions:
     """A server's tools as functions, with unchanged input schemas.
 
-    `known` are earlier `originals`, whose names are reused. The first of two tools with the same
+    `earlier` are `originals` whose names are reused. The first of two tools with the same
     name counts.
     """
     left_out: list[str] = []
@@ -48,7 +48,7 @@ def as_functions(
         first = distinct.setdefault(entry["name"], entry)
         if first is not entry:
             left_out.append(f"{_shown(entry)}: a second tool of this name")
-    names = provider_names(distinct, known)
+    names = provider_names(distinct, earlier)
     tools = []
     for original, entry in distinct.items():
         tool = function_of(entry, names[original])
@@ -91,9 +91,9 @@ def _shown(entry: Mapping[str, Any]) -> str:
     return shorten(show(entry["name"]), 100)
 
 
-def title_of(found: Discovery) -> str:
+def title_of(discovery: Discovery) -> str:
     """The name of a new suite."""
-    return printable(shorten(found.name)) or "MCP server"
+    return printable(shorten(discovery.name)) or "MCP server"
 
 
 class Imported(NamedTuple):
@@ -105,25 +105,25 @@ class Imported(NamedTuple):
     left_out: Sequence[str]
 
 
-def imported(found: Discovery, before: Any, title: str, *, drafts: bool) -> Imported:
+def imported(discovery: Discovery, before: Any, title: str, *, drafts: bool) -> Imported:
     """The suite made of a server's tools, or the one `before` with these.
 
     Names of tools that had to change are in its metadata, and are reused. ConfigError if no tool can be
     used.
     """
-    functions = as_functions(found.tools, metadata_of(before).get("mcp_names"))
-    left_out = (*found.left_out, *functions.left_out)
+    functions = as_functions(discovery.tools, metadata_of(before).get("mcp_names"))
+    left_out = (*discovery.left_out, *functions.left_out)
     if not functions.tools:
         raise ConfigError(f"none of the tools can be used in a suite: {'; '.join(left_out[:_SHOWN])}")
     new = {"name": title, "tools": [], "test_cases": []}
     suite, changes = update_suite(before or new, functions.tools, drafts=drafts)
     metadata = {key: value for key, value in metadata_of(suite).items() if key != "mcp_names"}
-    metadata["mcp_server"] = found.name
+    metadata["mcp_server"] = discovery.name
     if functions.originals:
         metadata["mcp_names"] = functions.originals
     is_new = "metadata" not in suite
-    made = {"name": suite["name"], "metadata": metadata} if is_new else {}
-    return Imported({**made, **suite, "metadata": metadata}, changes, functions.tools, left_out)
+    head = {"name": suite["name"], "metadata": metadata} if is_new else {}
+    return Imported({**head, **suite, "metadata": metadata}, changes, functions.tools, left_out)
 
 
 def metadata_of(suite: Any) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class AnsweredTurn(NamedTuple):
 class RightTurn(NamedTuple):
     """The right calls in a turn: those `earlier` in a chain, then the `calls` that the case judges.
 
-    `expected` has the expectation for each of the `calls`, and `place` is their path in the case; empty
+    `expected` has the expectation for each of the `calls`, and `path` is theirs in the case; empty
     for `expected_tool`. Calls stand `apart`, each in its own reply, where `parallel` or policies may ask
     for that; `says_replies` means that `parallel` says in which replies they are.
     """
@@ -63,7 +63,7 @@ class RightTurn(NamedTuple):
     earlier: tuple[ToolCall, ...]
     calls: tuple[ToolCall, ...]
     expected: tuple[ExpectedCall, ...]
-    place: str
+    path: str
     text: str | None
     apart: bool = False
     says_replies: bool = False
@@ -212,15 +212,15 @@ def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
 
 def call_with_arguments(call: ToolCall | MutantCall) -> str:
     """Return a call as text, such as `get_weather(city="Rome")`."""
-    given = (f"{name}={json_text(value, 60)}" for name, value in (call.arguments or {}).items())
-    return f"{call.name}({', '.join(given)})"
+    pairs = (f"{name}={json_text(value, 60)}" for name, value in (call.arguments or {}).items())
+    return f"{call.name}({', '.join(pairs)})"
 
 
 def _answer(
     whole: ResolvedCase, case: ResolvedCase, *, fills: bool, optionals: bool, looks_up: bool
 ) -> Right:
     turns = []
-    for place, expected, texts, parallel in _turns(case):
+    for path, expected, texts, parallel in _turns(case):
         said, form = _said(case, texts)
         text = said or ("Done." if case.kind == "conversation" else None)
         calls: list[ToolCall] = []
@@ -233,7 +233,7 @@ def _answer(
         apart = bool(case.policies) and case.kind == "conversation" if parallel is None else not parallel
         says = parallel is not None
         right_calls = tuple(calls)
-        turns.append(RightTurn(earlier, right_calls, tuple(expected), place, text, apart, says, form))
+        turns.append(RightTurn(earlier, right_calls, tuple(expected), path, text, apart, says, form))
     right = Right(tuple(turns), TrialResult())
     return right._replace(trial=score(whole, right.answer()))
 
@@ -243,15 +243,15 @@ def _looked_up(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterator[ToolCa
     for call in calls:
         for policy in case.policies:
             for field, other in policy.others if accepts(policy.tools, call.name, case) else ():
-                found = other_call(case, other, call) if field == "only_after" else None
-                if found is not None:
-                    yield found
+                lookup = other_call(case, other, call) if field == "only_after" else None
+                if lookup is not None:
+                    yield lookup
 
 
 def other_call(case: ResolvedCase, other: OtherCall, judged: ToolCall) -> ToolCall | None:
     """Return another call of a policy, with the values of `$same` from the judged one."""
-    given = judged.arguments or {}
-    params = replaced(other.params or {}, SAME, lambda pointer: given.get(pointer[1:]))
+    arguments = judged.arguments or {}
+    params = replaced(other.params or {}, SAME, lambda pointer: arguments.get(pointer[1:]))
     return offered_call(case, other.tools, params)
 
 
@@ -271,14 +271,14 @@ def _turns(
         yield _list_of(test), test.calls or (), test.expected_text or (), test.parallel
         return
     of_turns = any(each.turn.calls is not None for each in case.turns)
-    for number, each in enumerate(case.turns):
+    for number, part in enumerate(case.turns):
         is_last = number == len(case.turns) - 1
-        place, calls = f"turns[{number}].{_list_of(each.turn)}", each.turn.calls
+        path, calls = f"turns[{number}].{_list_of(part.turn)}", part.turn.calls
         if not of_turns:  # make the case's calls in the last turn
-            place, calls = _list_of(test), test.calls if is_last else None
-        texts = [*(each.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
-        parallel = test.parallel if each.turn.parallel is None else each.turn.parallel
-        yield place, calls or (), texts, parallel
+            path, calls = _list_of(test), test.calls if is_last else None
+        texts = [*(part.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
+        parallel = test.parallel if part.turn.parallel is None else part.turn.parallel
+        yield path, calls or (), texts, parallel
 
 
 def _list_of(part: Expectations) -> str:
@@ -289,12 +289,12 @@ def _list_of(part: Expectations) -> str:
 def _said(case: ResolvedCase, texts: Iterable[ExpectedText]) -> tuple[str, Any]:
     """Return a message with these expected texts, and the JSON that it is, if it has to be."""
     texts = list(texts)
-    for each in texts:
-        if isinstance(each, dict) and "$json" in each:
-            found = right_value(each["$json"], {}, MODES[case.param_scoring])
-            if found is NOTHING:
-                raise UnknownError(f"no JSON is known that matches {json_text(each['$json'])}")
-            return json.dumps(found, ensure_ascii=False), found
+    for text in texts:
+        if isinstance(text, dict) and "$json" in text:
+            value = right_value(text["$json"], {}, MODES[case.param_scoring])
+            if value is NOTHING:
+                raise UnknownError(f"no JSON is known that matches {json_text(text['$json'])}")
+            return json.dumps(value, ensure_ascii=False), value
     return "; ".join(filter(None, map(_text, texts))), NOTHING
 
 
@@ -306,10 +306,10 @@ def _text(expected: ExpectedText) -> str:
         return json.dumps(operand)
     if key != "$regex":
         return ""
-    found = right_value(expected, {"type": "string"}, MODES["exact"])
-    if found is NOTHING:
+    text = right_value(expected, {"type": "string"}, MODES["exact"])
+    if text is NOTHING:
         raise UnknownError(f"no text is known that matches {json.dumps(expected)}")
-    return str(found)
+    return str(text)
 
 
 def _turned(params: Params | None, steps: int) -> Params | None:
@@ -326,7 +326,7 @@ def _turned(params: Params | None, steps: int) -> Params | None:
 def expected_call(
     case: ResolvedCase, names: Sequence[str], params: Params | None, *, fills: bool, optionals: bool
 ) -> ToolCall:
-    tool = next((found for name in names if (found := tool_named(case, name)) is not None), None)
+    tool = next((tool for name in names if (tool := tool_named(case, name)) is not None), None)
     schema = schema_of(tool)
     arguments: dict[str, Any] = required_values(schema) if fills else {}
     for name, expected in (params or {}).items():

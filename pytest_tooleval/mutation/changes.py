@@ -50,7 +50,7 @@ def _text_changes(value: str) -> Iterator[ChangedValue]:
 
 def near_text(text: str, step: int = 1) -> str:
     """Return the text with another last number, or as it is if it has none."""
-    return _LAST_NUMBER.sub(lambda found: _stepped(found[0], step), text)
+    return _LAST_NUMBER.sub(lambda match: _stepped(match[0], step), text)
 
 
 def _stepped(digits: str, step: int) -> str:

@@ -36,9 +36,7 @@ def survivors_of(
     passing: Sequence[tuple[Kind, tuple[MutantCall, ...], PassReason]],
 ) -> tuple[Survivor, ...]:
     """Return the wrong answers that pass, each with the lines to add."""
-    return tuple(
-        Survivor(kind, calls, found.gap, _line(found.add), found.to) for kind, calls, found in passing
-    )
+    return tuple(Survivor(kind, calls, why.gap, _line(why.add), why.to) for kind, calls, why in passing)
 
 
 def gap_of(
@@ -62,38 +60,38 @@ def gap_of(
 def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> PassReason:
     """Return what the case must name for an argument of a call to count."""
     call, params = turn.calls[index], turn.expected[index].params
-    given = call.arguments or {}
+    arguments = call.arguments or {}
     declared = schema_of(tool_named(case, call.name)).get("properties") or {}
     if name not in declared:
-        own: dict[str, Any] = {name: {} for name in given if name not in declared}
-        line = {**({"properties": own} if own else {}), "additionalProperties": False}
+        schemas: dict[str, Any] = {name: {} for name in arguments if name not in declared}
+        line = {**({"properties": schemas} if schemas else {}), "additionalProperties": False}
         return PassReason("undeclared_arguments", line, f"the parameters of {call.name}")
-    wanted = {name: FILL_IN if name in given else ABSENT}
-    field, place, inside = "params", f"{turn.place}[{index}]", f"{turn.place}[{index}].params"
-    if not turn.place:
-        field, place, inside = "expected_params", "the case", "expected_params"
+    wanted = {name: FILL_IN if name in arguments else ABSENT}
+    field, to, inside = "params", f"{turn.path}[{index}]", f"{turn.path}[{index}].params"
+    if not turn.path:
+        field, to, inside = "expected_params", "the case", "expected_params"
     if params is None:
-        return PassReason("params_not_scored", {field: wanted}, place)
+        return PassReason("params_not_scored", {field: wanted}, to)
     return PassReason("argument_not_named", wanted, inside)
 
 
-def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, made: ToolCall) -> PassReason:
+def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, other: ToolCall) -> PassReason:
     """Return what an expected call needs so that the call made instead does not match it."""
-    call, place = turn.calls[index], f"{turn.place}[{index}]"
-    if call.name != made.name:
-        return PassReason("equal_calls", {"tool": call.name}, place)
-    given, others = call.arguments or {}, made.arguments or {}
+    call, to = turn.calls[index], f"{turn.path}[{index}]"
+    if call.name != other.name:
+        return PassReason("equal_calls", {"tool": call.name}, to)
+    arguments, others = call.arguments or {}, other.arguments or {}
     wanted: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in others or not identical(value, others[name]):
             same = name in others and matches(
                 expected_value(value), others[name], MODES[case.param_scoring]
             )
             wanted[name] = {Exact.key: value} if same else expected_value(value)
-    wanted |= {name: ABSENT for name in others if name not in given}
+    wanted |= {name: ABSENT for name in others if name not in arguments}
     if turn.expected[index].params is None:
-        return PassReason("equal_calls", {"params": wanted}, place)
-    return PassReason("equal_calls", wanted, f"{place}.params")
+        return PassReason("equal_calls", {"params": wanted}, to)
+    return PassReason("equal_calls", wanted, f"{to}.params")
 
 
 def _is_worse(metric: str, before: TrialResult, after: TrialResult) -> bool:

@@ -82,13 +82,13 @@ def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[An
 def _key(answer: Sequence[AnsweredTurn]) -> str:
     return json.dumps(
         [
-            [turn.text, [[(call.name, _given(call)) for call in calls] for calls in turn.replies]]
+            [turn.text, [[(call.name, _arguments(call)) for call in calls] for calls in turn.replies]]
             for turn in answer
         ]
     )
 
 
-def _given(call: ToolCall) -> Any:
+def _arguments(call: ToolCall) -> Any:
     return call.raw_arguments if call.arguments is None else call.arguments
 
 
@@ -117,7 +117,7 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
     """Break a turn of a conversation: missing or extra calls, wrong values, and silence."""
     turn = case.turns[number]
     # A prompt with a world has its expectations in the case.
-    place = f"turns[{number}]" if turn.messages else "the case"
+    to = f"turns[{number}]" if turn.messages else "the case"
     parts = [part for part in (turn.turn, case.expected) if part.calls is not None]
     # Other calls that lead to the same state are right.
     plays = any((part.match or case.expected.match) == "state" for part in parts)
@@ -136,17 +136,17 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
         careless = is_destructive(again.name) and not plays
         most = {"max_calls": len(right.calls)}
         limit = most if turn.messages else {"thresholds": most}
-        line = PassReason("free_calls", limit, place) if careless else None
+        line = PassReason("free_calls", limit, to) if careless else None
         yield Mutant("further_call", right.with_calls((*right.calls, again)), line)
     named = {name for part in parts for each in part.calls or () for name in each.tools}
     others = [plain_call(tool) for tool in turn.tools if tool.name not in named]
     destructive = [call for call in others if is_destructive(call.name)]
     for call in destructive[:MOST_TOOLS]:
-        line = None if plays else PassReason("free_calls", {"forbidden_calls": [call.name]}, place)
+        line = None if plays else PassReason("free_calls", {"forbidden_calls": [call.name]}, to)
         yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
     looks = parts or turn.turn.expected_state or case.expected.expected_state
     for call in [call for call in others if call not in destructive][:1]:
-        line = None if looks else PassReason("calls_not_looked_at", {"expected_calls": []}, place)
+        line = None if looks else PassReason("calls_not_looked_at", {"expected_calls": []}, to)
         yield Mutant("further_call", right.with_calls((*right.calls, call)), line)
     yield from _other_replies(right)
     yield Mutant("nothing_said", right.with_calls(right.calls)._replace(text=""))
@@ -176,8 +176,8 @@ def _other_tools(case: ResolvedCase, right: RightTurn) -> tuple[list[ToolCall], 
     destructive: list[ToolCall] = []
     for tool in case.tools:
         if not any(accepts((name,), tool.name, case) for name in named - {ANY_TOOL}):
-            found = destructive if is_destructive(tool.name) else others
-            found.append(plain_call(tool))
+            calls = destructive if is_destructive(tool.name) else others
+            calls.append(plain_call(tool))
     return others[:MOST_TOOLS], destructive[:MOST_TOOLS]
 
 
@@ -229,10 +229,10 @@ def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterat
 
 def _changed(case: ResolvedCase, call: ToolCall) -> Iterator[tuple[Kind, str, ToolCall]]:
     """Yield the call with one argument changed, in each way, with the argument's name."""
-    given, schema = call.arguments or {}, schema_of(tool_named(case, call.name))
-    for name, value in given.items():
+    arguments, schema = call.arguments or {}, schema_of(tool_named(case, call.name))
+    for name, value in arguments.items():
         for kind, changed in changes(value, inside(schema, name)):
-            yield kind, name, ToolCall(call.name, {**given, name: changed})
+            yield kind, name, ToolCall(call.name, {**arguments, name: changed})
 
 
 def _longer_chains(case: ResolvedCase, right: RightTurn, others: Sequence[ToolCall]) -> Iterator[Mutant]:
@@ -296,7 +296,7 @@ def _other_calls(
 
 def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterator[Mutant]:
     call, expected = right.calls[index], right.expected[index].params or {}
-    given = call.arguments or {}
+    values = call.arguments or {}
     any_call = _takes_any(case, right, index)
     schema = schema_of(tool_named(case, call.name))
 
@@ -304,30 +304,30 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
         line = None if looked or any_call else not_named(case, right, index, name)
         return Mutant(kind, _with(right, index, ToolCall(call.name, arguments)), line)
 
-    for name, value in given.items():
+    for name, value in values.items():
         looked = name in expected
-        rest = {key: each for key, each in given.items() if key != name}
+        rest = {key: each for key, each in values.items() if key != name}
         yield mutant("dropped_argument", name, rest, looked=looked)
         other = renamed(name)
         yield mutant("renamed_argument", other, {**rest, other: value}, looked=False)
         for kind, changed in changes(value, inside(schema, name)):
             # A value that was merely filled in has no right spelling.
             if looked or kind != "spelling":
-                yield mutant(kind, name, {**given, name: changed}, looked=looked)
+                yield mutant(kind, name, {**values, name: changed}, looked=looked)
     for name, inner in schema.get("properties", {}).items():
-        if name not in given and name not in expected:
+        if name not in values and name not in expected:
             value = _unasked(inner, name, schema)
             if value is not NOTHING:
-                yield mutant("invented_argument", name, {**given, name: value}, looked=False)
+                yield mutant("invented_argument", name, {**values, name: value}, looked=False)
     # If the schema allows other arguments, this one is right.
     looked = allows_others(schema)
-    yield mutant("invented_argument", INVENTED, {**given, INVENTED: 1}, looked=looked)
+    yield mutant("invented_argument", INVENTED, {**values, INVENTED: 1}, looked=looked)
 
 
 def _takes_any(case: ResolvedCase, right: RightTurn, index: int) -> bool:
     """True if any call is right here, perhaps as the match of another expected call."""
     places = range(len(right.calls)) if case.expected.call_order == "any" else [index]
-    expected = [right.expected[place] for place in places]
+    expected = [right.expected[index] for index in places]
     return any(each.params is None and ANY_TOOL in each.tools for each in expected)
 
 
@@ -357,16 +357,16 @@ def _judged(case: ResolvedCase, number: int) -> str:
 def _hidden(case: ResolvedCase, number: int) -> Collection[int]:
     """Return the indexes of the expected calls that change only what a state does not show."""
     of_turn = case.turns[number].turn.calls is not None
-    found = unseen_effects(case, number if of_turn else len(case.turns))
+    unseen = unseen_effects(case, number if of_turn else len(case.turns))
     calls = case.parts[number if of_turn else -1].calls or ()
-    return [index for index in found if not calls[index].optional]
+    return [index for index in unseen if not calls[index].optional]
 
 
 def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[AnsweredTurn]]]:
     """Yield wrong answers to a case that is judged by state, each with all turns."""
-    made = sum(len(turn.calls) for turn in right.turns)
-    if made > 1:
-        begun = _begun(right, made // 2)
+    count = sum(len(turn.calls) for turn in right.turns)
+    if count > 1:
+        begun = _begun(right, count // 2)
         line = None
         for number, (turn, left) in enumerate(zip(right.turns, begun, strict=True)):
             kept = sum(map(len, left.replies)) - len(turn.earlier)
@@ -397,11 +397,11 @@ def _begun(right: Right, left: int) -> list[AnsweredTurn]:
 
 def _of_other_records(state: Any, call: ToolCall) -> Iterator[ToolCall]:
     """Yield the call with an argument that names a record of the world, naming another one."""
-    given = call.arguments or {}
-    for name, value in given.items():
+    arguments = call.arguments or {}
+    for name, value in arguments.items():
         other = next(_other_names(state, value), None) if isinstance(value, str) else None
         if other is not None:
-            yield ToolCall(call.name, {**given, name: other})
+            yield ToolCall(call.name, {**arguments, name: other})
 
 
 def _first_state(case: ResolvedCase) -> Any:
@@ -417,13 +417,13 @@ def _other_names(state: Any, name: str) -> Iterator[str]:
     if isinstance(state, dict):
         if name in state:
             yield from (str(key) for key in state if key != name)
-        for each in state.values():
-            yield from _other_names(each, name)
+        for value in state.values():
+            yield from _other_names(value, name)
     elif isinstance(state, list):
         records = [each for each in state if isinstance(each, dict)]
         fields = [key for each in records for key, value in each.items() if value == name]
         for field in fields:
-            found = (each.get(field) for each in records)
-            yield from (each for each in found if isinstance(each, str) and each != name)
-        for each in state:
-            yield from _other_names(each, name)
+            names = (each.get(field) for each in records)
+            yield from (each for each in names if isinstance(each, str) and each != name)
+        for value in state:
+            yield from _other_names(value, name)

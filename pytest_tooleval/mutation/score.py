@@ -24,23 +24,23 @@ def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
     """Break the right answer of every case that is not skipped, and score the results."""
     skipped = sum(case.skip is not False for case in suite.test_cases)
     cases = [resolve(suite, case) for case in suite.test_cases if case.skip is False]
-    found = tuple(map(mutate_case, cases))
+    results = tuple(map(mutate_case, cases))
     # Each policy counts as one more wrong answer: one that breaks it.
     lost = tuple(_unnoticed(suite, cases))
     policies = len(suite.policies) + sum(len(case.policies) - len(suite.policies) for case in cases)
-    wrong = sum(case.mutants for case in found) + policies
-    survivors = sum(len(case.survivors) for case in found) + len(lost)
+    wrong = sum(case.mutants for case in results) + policies
+    survivors = sum(len(case.survivors) for case in results) + len(lost)
     return SuiteMutation(
         file=file,
         name=suite.name,
         score=share_noticed(wrong, survivors),
         mutants=wrong,
         survivors=survivors,
-        legal=sum(case.legal for case in found),
-        unknown=sum(case.calls is None for case in found),
+        legal=sum(case.legal for case in results),
+        unknown=sum(case.calls is None for case in results),
         skipped=skipped,
         unnoticed=lost,
-        cases=found,
+        cases=results,
     )
 
 
@@ -55,36 +55,36 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
     except (ScoringError, UnknownError) as error:
         return CaseMutation(id=case.id, line=case.line, calls=None, unknown=str(error))
     seen: set[str] = set()
-    made = legal = 0
+    count = legal = 0
     passing: list[tuple[Kind, tuple[MutantCall, ...], PassReason]] = []
     endings = [
         name for name in ("status", "result") if any(name in e.model_fields_set for e in _ends(case))
     ]
     for right in rights:
         for name in endings:
-            made += 1
+            count += 1
             trial = score(case, right.answer(), otherwise=name)
-            if trial.passed and (found := gap_of(case, "wrong_end", None, right.trial, trial)):
-                passing.append(("wrong_end", calls_of(right.answer()), found))
+            if trial.passed and (reason := gap_of(case, "wrong_end", None, right.trial, trial)):
+                passing.append(("wrong_end", calls_of(right.answer()), reason))
             elif trial.passed:
                 legal += 1
         for mutant, answer in mutants(case, right, seen):
-            made += 1
+            count += 1
             try:
                 trial = score(case, answer)
             except ScoringError:
                 continue
             if trial.passed:
-                found = gap_of(case, mutant.kind, mutant.line, right.trial, trial)
-                if found is None:
+                reason = gap_of(case, mutant.kind, mutant.line, right.trial, trial)
+                if reason is None:
                     legal += 1
                 else:
-                    passing.append((mutant.kind, calls_of(answer), found))
+                    passing.append((mutant.kind, calls_of(answer), reason))
     return CaseMutation(
         id=case.id,
         line=case.line,
         calls=calls_of(rights[0].answer()),
-        mutants=made - legal,
+        mutants=count - legal,
         legal=legal,
         survivors=survivors_of(passing),
     )

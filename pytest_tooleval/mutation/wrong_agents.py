@@ -63,21 +63,21 @@ def turns_of(transcript: Transcript) -> tuple[AgentTurn, ...]:
         if not turns or reply.prompt:
             turns.append(AgentTurn((), ""))
         calls = (MutantCall(call.name, dict(call.arguments or {})) for call in reply.calls)
-        made = (tuple(calls),) if reply.calls else ()
-        turns[-1] = AgentTurn((*turns[-1].replies, *made), reply.text or turns[-1].text)
+        replies = (tuple(calls),) if reply.calls else ()
+        turns[-1] = AgentTurn((*turns[-1].replies, *replies), reply.text or turns[-1].text)
     return tuple(turns)
 
 
 def agents_of(transcript: Transcript) -> list[WrongAgent]:
     """The agent of a transcript, and the wrong ones made from it, at most `MOST`."""
     turns = turns_of(transcript)
-    found = [WrongAgent("recorded", "", turns)]
+    agents = [WrongAgent("recorded", "", turns)]
     seen = [turns]
     for agent in _wrong(turns):
-        if agent.turns not in seen and len(found) <= MOST:
+        if agent.turns not in seen and len(agents) <= MOST:
             seen.append(agent.turns)
-            found.append(agent)
-    return found
+            agents.append(agent)
+    return agents
 
 
 def _wrong(turns: Sequence[AgentTurn]) -> Iterator[WrongAgent]:
@@ -100,9 +100,9 @@ def _wrong(turns: Sequence[AgentTurn]) -> Iterator[WrongAgent]:
         if len(turn.replies) > 1:
             together = structs.replace(turn, replies=(turn.calls,))
             yield broken("replies", "makes all calls at once", together)
-        placed = [(place, call) for place, calls in enumerate(turn.replies) for call in calls]
-        for kind, what, made in _wrong_calls(placed, every):
-            yield broken(kind, what, structs.replace(turn, replies=_replies(made)))
+        placed = [(at, call) for at, calls in enumerate(turn.replies) for call in calls]
+        for kind, what, calls in _wrong_calls(placed, every):
+            yield broken(kind, what, structs.replace(turn, replies=_replies(calls)))
 
 
 def _replies(placed: Iterable[_Placed]) -> tuple[tuple[MutantCall, ...], ...]:
@@ -111,34 +111,34 @@ def _replies(placed: Iterable[_Placed]) -> tuple[tuple[MutantCall, ...], ...]:
 
 
 def _wrong_calls(
-    made: Sequence[_Placed], every: Sequence[MutantCall]
+    placed: Sequence[_Placed], every: Sequence[MutantCall]
 ) -> Iterator[tuple[WrongKind, str, Sequence[_Placed]]]:
     """Break the calls of a turn, one at a time; `every` are those of all turns."""
-    for index, (place, call) in enumerate(made):
-        before, after = made[:index], made[index + 1 :]
+    for index, (at, call) in enumerate(placed):
+        before, after = placed[:index], placed[index + 1 :]
         yield "left_out", f"leaves out {call.name}", [*before, *after]
-        yield "repeated", f"makes {call.name} twice", [*before, (place, call), (place, call), *after]
+        yield "repeated", f"makes {call.name} twice", [*before, (at, call), (at, call), *after]
         for name, value in call.arguments.items():
             other = _other(value, name, every)
             what = f"{call.name}: {name} {json_text(other, 40)} instead of {json_text(value, 40)}"
             changed = MutantCall(call.name, {**call.arguments, name: other})
-            yield "argument", what, [*before, (place, changed), *after]
+            yield "argument", what, [*before, (at, changed), *after]
         if after and after[0][1] != call:
             later, other_call = after[0]
             what = f"makes {other_call.name} before {call.name}"
-            yield "order", what, [*before, (place, other_call), (later, call), *after[1:]]
+            yield "order", what, [*before, (at, other_call), (later, call), *after[1:]]
 
 
 def _other(value: Any, name: str, calls: Sequence[MutantCall]) -> Any:
     """Another value for an argument: one of the same argument, a neighbour, or any."""
     used = (call.arguments[name] for call in calls if name in call.arguments)
-    found = next((each for each in used if each != value and type(each) is type(value)), None)
-    if found is not None:
-        return found
+    other = next((each for each in used if each != value and type(each) is type(value)), None)
+    if other is not None:
+        return other
     if isinstance(value, str) and near_text(value) != value:
         return near_text(value)
-    made = [(kind, each) for kind, each in changes(value, {}) if each != value]
-    return next((each for kind, each in made if kind == "wrong_value"), made[0][1])
+    changed = [(kind, each) for kind, each in changes(value, {}) if each != value]
+    return next((each for kind, each in changed if kind == "wrong_value"), changed[0][1])
 
 
 def noticed(
@@ -155,12 +155,12 @@ def noticed(
     has_effect = recorded is not None and recorded != ends.get("idle")
     caught: list[WrongAgent] = []
     accepted: list[WrongAgent] = []
-    for agent, each in zip(agents[1:], tried[1:], strict=True):
+    for agent, outcome in zip(agents[1:], tried[1:], strict=True):
         says_so = agent.kind not in ("idle", "claims", "lies")
-        same = has_effect and each.state == recorded
+        same = has_effect and outcome.state == recorded
         harmless = not has_effect and agent.kind in ("repeated", "order")
-        is_right = each.passed if agent.kind == "replies" else says_so and (same or harmless)
-        if each.untried or is_right:
+        is_right = outcome.passed if agent.kind == "replies" else says_so and (same or harmless)
+        if outcome.untried or is_right:
             continue
-        (accepted if each.passed else caught).append(agent)
+        (accepted if outcome.passed else caught).append(agent)
     return caught, accepted

@@ -112,23 +112,23 @@ def uncompared_lines(rows: Iterable[CaseRow], against: str, revision: str) -> It
     """Yield a line for the cases that may be newly broken, but have no answer in one of the runs."""
     outcomes = _outcomes(rows)
     names = _names(outcomes)
-    found: dict[str, list[str]] = {}
-    for case, each in outcomes.items():
-        today, before = each.get(""), each.get(against)
+    unanswered: dict[str, list[str]] = {}
+    for case, by_variant in outcomes.items():
+        today, before = by_variant.get(""), by_variant.get(against)
         if today not in _ANSWERED and today != "skipped":
-            found.setdefault("today", []).append(names[case])
+            unanswered.setdefault("today", []).append(names[case])
         elif today == "failed" and before not in _ANSWERED:
-            found.setdefault(f"as of {revision}", []).append(names[case])
-    for when, cases in found.items():
+            unanswered.setdefault(f"as of {revision}", []).append(names[case])
+    for when, cases in unanswered.items():
         yield f"{first_few(cases, _SHOWN)}: no answer {when}, so not compared"
 
 
 def _outcomes(rows: Iterable[CaseRow]) -> dict[Identity, dict[str, str]]:
     """Return each case's outcomes by variant."""
-    found: dict[Identity, dict[str, str]] = {}
+    outcomes: dict[Identity, dict[str, str]] = {}
     for row in rows:
-        found.setdefault(row.identity.under(""), {})[row.variant] = row.outcome
-    return found
+        outcomes.setdefault(row.identity.under(""), {})[row.variant] = row.outcome
+    return outcomes
 
 
 def conditions(parts: Iterable[str], undo: str) -> list[str]:
@@ -146,11 +146,11 @@ def rates_of(rows: Iterable[CaseRow], undo: str) -> dict[Identity, CaseRates]:
         rates.setdefault(row.identity.under(""), {})[row.variant] = Rate(row.passes, row.answered)
     return {
         case: CaseRates(
-            found.pop(AGAIN, Rate(0, 0)),
-            found.pop(undo + EVERYTHING, Rate(0, 0)),
-            {name.removeprefix(undo): rate for name, rate in found.items()},
+            by_variant.pop(AGAIN, Rate(0, 0)),
+            by_variant.pop(undo + EVERYTHING, Rate(0, 0)),
+            {name.removeprefix(undo): rate for name, rate in by_variant.items()},
         )
-        for case, found in rates.items()
+        for case, by_variant in rates.items()
     }
 
 
@@ -161,29 +161,29 @@ def pairs_of(parts: Sequence[str]) -> list[str]:
 
 def blame_lines(asked: Mapping[Identity, CaseRates]) -> Iterator[str]:
     """Yield each change that broke cases, with a line for each case, then the unexplained cases."""
-    found: dict[str, list[Identity]] = {}
-    for case, each in asked.items():
-        for part in each.causes if each.is_reproduced else ():
-            found.setdefault(part, []).append(case)
+    blamed: dict[str, list[Identity]] = {}
+    for case, of_case in asked.items():
+        for part in of_case.causes if of_case.is_reproduced else ():
+            blamed.setdefault(part, []).append(case)
     names = _names(asked)
-    for part, cases in sorted(found.items(), key=lambda item: -len(item[1])):
+    for part, cases in sorted(blamed.items(), key=lambda item: -len(item[1])):
         verb, pronoun = ("together break", "them") if "+" in part else ("breaks", "it")
         yield f"{part_text(part)} {verb}"
         for case in cases:
             undone, today = asked[case].undone[part], asked[case].today
             yield f"  {names[case]}: fails {today.failed} trials, without {pronoun} {undone.failed}"
-    for case, each in asked.items():
+    for case, of_case in asked.items():
         name = names[case]
-        rates = f"fails {each.today.failed} trials today, {each.earlier.failed} before"
-        if not each.is_answered:
-            when = "before" if each.today.trials else "today"
+        rates = f"fails {of_case.today.failed} trials today, {of_case.earlier.failed} before"
+        if not of_case.is_answered:
+            when = "before" if of_case.today.trials else "today"
             yield f"{name}: not answered {when}, so nothing is blamed"
-        elif not each.is_reproduced:
+        elif not of_case.is_reproduced:
             yield f"{name}: may have failed by chance ({rates}); more --trials can tell"
-        elif each.unanswered:
-            parts = ", ".join(map(part_text, each.unanswered))
+        elif of_case.unanswered:
+            parts = ", ".join(map(part_text, of_case.unanswered))
             yield f"{name}: not answered without {parts}, so neither blamed nor cleared ({rates})"
-        elif each.is_unexplained:
+        elif of_case.is_unexplained:
             yield f"{name}: no change or pair of changes explains it ({rates})"
 
 
@@ -253,8 +253,8 @@ def _value_of(part: str, case: TestCase, suite: Suite) -> Any:
 
 def changed_suites(revision: str, root: Path) -> dict[str, list[str]]:
     """The changes of the suites in a folder that `git diff` finds, by file."""
-    given = ("--name-only", "--no-renames", "--relative", "-z", revision, "--", f"*{SUITE_ENDING}")
-    files = (git_output(root, "diff", *given) or "").split("\0")
+    options = ("--name-only", "--no-renames", "--relative", "-z", revision, "--", f"*{SUITE_ENDING}")
+    files = (git_output(root, "diff", *options) or "").split("\0")
     return {
         file: [*_changes(revision, root / file)] if (root / file).is_file() else ["the suite is gone"]
         for file in filter(None, files)

@@ -37,10 +37,10 @@ def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None
         return None
     if not number:
         return case
-    own = {folded(tool.name) for tool in case.tools} | set(map(folded, excluded))
-    found = _tools_in(condition.root / file) if file else _tools_of_suites(condition)
-    once = {folded(tool.name): tool for tool in found.tools}
-    pool = [tool for name, tool in once.items() if name not in own]
+    taken = {folded(tool.name) for tool in case.tools} | set(map(folded, excluded))
+    source = _tools_in(condition.root / file) if file else _tools_of_suites(condition)
+    once = {folded(tool.name): tool for tool in source.tools}
+    pool = [tool for name, tool in once.items() if name not in taken]
     if len(pool) < number:
         raise ConfigError(
             f"there are only {plural(len(pool), 'other tool')} "
@@ -54,13 +54,13 @@ def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None
     ordered, chance = _ordered(case, pool, condition), condition.random(case)
     # A distractor's place is the same for all N; the case's own tools are spread evenly.
     places = {tool.name: chance.random() for tool in ordered}
-    places |= {tool.name: (place + 0.5) / len(case.tools) for place, tool in enumerate(case.tools)}
+    places |= {tool.name: (index + 0.5) / len(case.tools) for index, tool in enumerate(case.tools)}
     added = ordered[:number]
 
     def more(tools: Sequence[Tool]) -> list[Tool]:
         return sorted([*tools, *added], key=lambda tool: places[tool.name])
 
-    return with_tools(case, more, found.namespaces)
+    return with_tools(case, more, source.namespaces)
 
 
 def _read(argument: str) -> tuple[int, str, list[str]]:

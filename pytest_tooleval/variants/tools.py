@@ -83,24 +83,24 @@ def _without_descriptions(schema: Any) -> Any:
         return [_without_descriptions(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {}
+    plain = {}
     for key, value in schema.items():
         if key in ("description", "title") and isinstance(value, str):
             continue
         if key in _NAMED and isinstance(value, dict):
-            found[key] = {name: _without_descriptions(each) for name, each in value.items()}
+            plain[key] = {name: _without_descriptions(each) for name, each in value.items()}
         else:
-            found[key] = value if key in _DATA else _without_descriptions(value)
-    return found
+            plain[key] = value if key in _DATA else _without_descriptions(value)
+    return plain
 
 
 def all_tools(suite: Suite) -> dict[str, Tool]:
     """Return the tools of a suite and its cases, by name."""
-    own = (tool for case in suite.test_cases for tool in case.tools or ())
-    return {tool.name: tool for tool in (*suite.tools, *own)}
+    case_tools = (tool for case in suite.test_cases for tool in case.tools or ())
+    return {tool.name: tool for tool in (*suite.tools, *case_tools)}
 
 
 def expected_tools(case: ResolvedCase) -> list[str]:
     """Return the expected tools' names as spelled in the case; empty if it expects no call."""
-    found = (tool for part in case.parts for call in part.calls or () for tool in call.tools)
-    return list(dict.fromkeys(found))
+    tools = (tool for part in case.parts for call in part.calls or () for tool in call.tools)
+    return list(dict.fromkeys(tools))

@@ -87,7 +87,7 @@ class Variants:
     """The known variants."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[ChangeCase, ChangeCase | None, bool]] = {}
+        self._kinds: dict[str, tuple[ChangeCase, ChangeCase | None, bool]] = {}
 
     def register(
         self,
@@ -104,9 +104,9 @@ class Variants:
         """
         if not name.replace("-", "_").isidentifier():
             raise ConfigError(f"variant {name!r}: expected a name of letters, digits and hyphens")
-        if name in self._known:
+        if name in self._kinds:
             raise ConfigError(f"variant {name!r}: this name is already registered")
-        self._known[name] = (change, control, is_earlier)
+        self._kinds[name] = (change, control, is_earlier)
 
     def named(self, text: str) -> list[Variant]:
         """Return the variants named by `NAME[:ARGUMENT]`; commas in its first part give several.
@@ -118,18 +118,18 @@ class Variants:
                 f"variant {text!r}: expected no brackets, '::' or control characters, because it becomes"
                 " part of node ids"
             )
-        name, colon, given = text.partition(":")
-        if name not in self._known:
-            hint = near(name, self._known) or f"; expected one of {', '.join(sorted(self._known))}"
+        name, colon, tail = text.partition(":")
+        if name not in self._kinds:
+            hint = near(name, self._kinds) or f"; expected one of {', '.join(sorted(self._kinds))}"
             raise ConfigError(f"unknown variant {name}{hint}")
-        change, control, is_earlier = self._known[name]
-        first, more, rest = given.partition(":")
-        found = []
-        for each in first.split(","):
-            argument = each.strip() + more + rest
+        change, control, is_earlier = self._kinds[name]
+        first, more, rest = tail.partition(":")
+        variants = []
+        for part in first.split(","):
+            argument = part.strip() + more + rest
             label, against = name + colon + argument, ""
             if control is not None:
                 against = f"{name}-control{colon}{argument}"
-                found.append(Variant(against, name, argument, control))
-            found.append(Variant(label, name, argument, change, against, is_earlier))
-        return found
+                variants.append(Variant(against, name, argument, control))
+            variants.append(Variant(label, name, argument, change, against, is_earlier))
+        return variants
