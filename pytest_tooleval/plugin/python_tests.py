@@ -91,7 +91,7 @@ class Tooleval:
     def arun(self, prompt: Prompt, **options: Unpack[QuestionOptions]) -> Coroutine[Any, Any, AgentRun]:
         """Like a call, for async tests. With `loop="test"`, the agent runs on the test's event loop."""
         __tracebackhide__ = True
-        return self._case.coroutines.given("tooleval.arun", self._case.arun(prompt, options))
+        return self._case.coroutines.named("tooleval.arun", self._case.arun(prompt, options))
 
 
 class PythonTests:

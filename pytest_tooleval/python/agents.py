@@ -41,9 +41,9 @@ class Home(NamedTuple):
 
 def home_of(agent: object, test: Test) -> Home:
     """Find an agent among the variables of the project's modules, and the test's fixtures."""
-    found = _variable(agent, test)
-    if found is not None:
-        module, name = found
+    variable = _variable(agent, test)
+    if variable is not None:
+        module, name = variable
         return Home(module.__name__, Path(module.__file__ or test.path), name, True, True)
     fixture = next((name for name, value in test.fixtures.items() if value is agent), None)
     inner = agent.func if isinstance(agent, functools.partial) else agent
@@ -52,15 +52,15 @@ def home_of(agent: object, test: Test) -> Home:
 
 
 def _variable(agent: object, test: Test) -> tuple[ModuleType, str] | None:
-    own = sys.modules.get(getattr(agent, "__module__", None) or "")
+    home = sys.modules.get(getattr(agent, "__module__", None) or "")
     name = getattr(agent, "__name__", None)
-    if own is not None and name and vars(own).get(name) is agent and own.__dict__.get("__file__"):
-        return own, name
+    if home is not None and name and vars(home).get(name) is agent and home.__dict__.get("__file__"):
+        return home, name
     modules = dict.fromkeys([*_project_modules(test.root, len(sys.modules)), test.module])
-    found = [(module, key) for module in modules for key in _names_of(agent, module)]
+    variables = [(module, key) for module in modules for key in _names_of(agent, module)]
     # Others import it from the module that makes it.
-    makers = (each for each in found if each[1] not in _imported(each[0].__file__))
-    return next(makers, found[0] if found else None)
+    makers = (each for each in variables if each[1] not in _imported(each[0].__file__))
+    return next(makers, variables[0] if variables else None)
 
 
 def _names_of(agent: object, module: ModuleType) -> Iterator[str]:
@@ -161,9 +161,9 @@ def _on_loop(function: Callable[..., Any], loop: asyncio.AbstractEventLoop) -> C
         return function
 
     @functools.wraps(function)
-    async def on_loop(*given: Any, **named: Any) -> Any:
+    async def on_loop(*values: Any, **named: Any) -> Any:
         called: Awaitable[Any] = asyncio.wrap_future(
-            asyncio.run_coroutine_threadsafe(function(*given, **named), loop)
+            asyncio.run_coroutine_threadsafe(function(*values, **named), loop)
         )
         return await called
 

@@ -13,17 +13,17 @@ class Coroutines:
     """The coroutines that a test got, by the name of the method that made them."""
 
     def __init__(self) -> None:
-        self._given: list[tuple[str, Coroutine[Any, Any, Any]]] = []
+        self._named: list[tuple[str, Coroutine[Any, Any, Any]]] = []
 
-    def given(self, name: str, coroutine: Coroutine[Any, Any, _T]) -> Coroutine[Any, Any, _T]:
+    def named(self, name: str, coroutine: Coroutine[Any, Any, _T]) -> Coroutine[Any, Any, _T]:
         """Note a coroutine, and return it."""
-        self._given.append((name, coroutine))
+        self._named.append((name, coroutine))
         return coroutine
 
     def not_awaited(self) -> str | None:
         """The name of the first one that never started. Closes these, so that Python does not warn."""
         left = [
-            each for each in self._given if inspect.getcoroutinestate(each[1]) == inspect.CORO_CREATED
+            each for each in self._named if inspect.getcoroutinestate(each[1]) == inspect.CORO_CREATED
         ]
         for _, coroutine in left:
             coroutine.close()

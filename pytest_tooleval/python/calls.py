@@ -35,18 +35,18 @@ class Call:
         self._is_open = bool(rest)
 
     @classmethod
-    def of(cls, made: ToolCall, tools: Collection[str] = ()) -> Call:
+    def of(cls, tool_call: ToolCall, tools: Collection[str] = ()) -> Call:
         """A call that was made, of the one of these tools that its name means."""
-        found = cls(meant(made.name, tools) or undecorated(made.name, tools) or made.name)
-        found.arguments, found.made = made.arguments or {}, made
-        return found
+        call = cls(meant(tool_call.name, tools) or undecorated(tool_call.name, tools) or tool_call.name)
+        call.arguments, call.made = tool_call.arguments or {}, tool_call
+        return call
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Call):
             return NotImplemented
-        made, expected = (other, self) if self.made is None else (self, other)
-        arguments = None if made._is_malformed or expected._is_malformed else made.arguments
-        if made.name != expected.name:
+        actual, expected = (other, self) if self.made is None else (self, other)
+        arguments = None if actual._is_malformed or expected._is_malformed else actual.arguments
+        if actual.name != expected.name:
             return False
         try:
             return compare(as_written(expected.arguments), arguments, expected._rules).flaw is None
@@ -70,9 +70,9 @@ class Call:
     def _is_malformed(self) -> bool:
         return self.made is not None and self.made.arguments is None
 
-    def why_not(self, made: Call) -> list[str]:
+    def why_not(self, call: Call) -> list[str]:
         """The mistakes in a made call of this tool, as a suite's scores say them."""
-        lines = argument_lines(as_written(self.arguments), made._as_made(), self._rules)
+        lines = argument_lines(as_written(self.arguments), call._as_made(), self._rules)
         return [line.says.format(line.check) for line in lines if line.check.value < 1 and line.says]
 
     def _as_made(self) -> ToolCall:
@@ -138,23 +138,23 @@ class Calls(list[Call]):
         `==` never does, and libraries compare calls with texts, so it stays Python's.
         """
         __tracebackhide__ = True
-        for each in calls if isinstance(calls, list) else ():
-            if isinstance(each, str):
+        for item in calls if isinstance(calls, list) else ():
+            if isinstance(item, str):
                 raise TypeError(
-                    f"a call never equals a text; write call({each!r}, ...), or compare its name"
+                    f"a call never equals a text; write call({item!r}, ...), or compare its name"
                 )
-            if isinstance(each, Call) and each.made is None:
-                self._require_names(each)
+            if isinstance(item, Call) and item.made is None:
+                self._require_names(item)
 
     def _require_names(self, call: Call) -> None:
         __tracebackhide__ = True
         if self.tools and call.name not in [*self.tools, *(each.name for each in self)]:
             raise TypeError(f"no tool is called {call.name!r}{near(call.name, self.tools)}")
-        known = self.tools.get(call.name)
+        names = self.tools.get(call.name)
         used = {name for each in self for name in each.arguments}
-        odd = [] if known is None else [name for name in call.arguments if name not in {*known, *used}]
+        odd = [] if names is None else [name for name in call.arguments if name not in {*names, *used}]
         if odd:
-            raise TypeError(f"{call.name!r} has no parameter {odd[0]!r}{near(odd[0], known or ())}")
+            raise TypeError(f"{call.name!r} has no parameter {odd[0]!r}{near(odd[0], names or ())}")
 
     def __ne__(self, other: object) -> bool:
         __tracebackhide__ = True
@@ -168,15 +168,15 @@ class Calls(list[Call]):
         return super().count(call)
 
     @overload
-    def __getitem__(self, place: SupportsIndex) -> Call: ...
+    def __getitem__(self, index: SupportsIndex) -> Call: ...
     @overload
-    def __getitem__(self, place: slice) -> Calls: ...
-    def __getitem__(self, place: SupportsIndex | slice) -> Call | Calls:
+    def __getitem__(self, index: slice) -> Calls: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Call | Calls:
         __tracebackhide__ = True
-        found = super().__getitem__(place)
-        if not isinstance(found, list):
-            return found
-        part = Calls(found)
+        item = super().__getitem__(index)
+        if not isinstance(item, list):
+            return item
+        part = Calls(item)
         part.tools = self.tools
         return part
 
@@ -209,12 +209,12 @@ class UnorderedCalls:
         return f"{self.calls!r} (in any order)"
 
 
-def paired(made: list[Call], expected: list[Any]) -> dict[int, int]:
+def paired(calls: list[Call], expected: list[Any]) -> dict[int, int]:
     """The most pairs of equal calls: the place of the made one by that of the expected one.
 
     Searches by augmenting paths (Kuhn 1955).
     """
-    fits = [[place for place, each in enumerate(made) if each == wanted] for wanted in expected]
+    fits = [[index for index, each in enumerate(calls) if each == wanted] for wanted in expected]
     taken: dict[int, int] = {}
     for wanted in range(len(expected)):
         augmented(wanted, fits, taken)

@@ -64,8 +64,8 @@ class PythonCase:
         try:
             agent = agent_of(options, self._setting.test)
             own_tools = agent.tools() if agent is not None and agent.kind is not None else None
-            found = question(prompt, options, self._setting, agent, own_tools)
-            running = self._begin(found)
+            asked = question(prompt, options, self._setting, agent, own_tools)
+            running = self._begin(asked)
         except ToolevalError as error:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
         heard = self._asker.wait(running.dialogue.test_may_speak)
@@ -86,10 +86,10 @@ class PythonCase:
             own_tools = None
             if agent is not None and agent.kind is not None:
                 own_tools = await agent.own_tools() if is_tests else agent.tools()
-            found = question(
+            asked = question(
                 prompt, options, self._setting, agent, own_tools, loop if is_tests else None
             )
-            running = self._begin(found)
+            running = self._begin(asked)
         except ToolevalError as error:
             raise error.with_traceback(None) from None
         # On the test's loop, nothing moves while no body awaits.
@@ -101,7 +101,7 @@ class PythonCase:
         await asyncio.gather(*map(asyncio.wrap_future, coming))
         return self._heard(None)
 
-    def _begin(self, found: Question) -> RunningDialogue:
+    def _begin(self, question: Question) -> RunningDialogue:
         """Send a question for this trial; where all bodies get the same agent, for all trials."""
         number = self.number
         if number in self._runs:
@@ -110,10 +110,10 @@ class PythonCase:
                 "@pytest.mark.parametrize makes a case of each of several questions"
             )
         if self.question is None:
-            self.question = found
-            self._setting.asks(found)
-            numbers: Sequence[int] = range(self.trials) if found.is_shared else [number]
-        elif found.sign != self.question.sign:
+            self.question = question
+            self._setting.asks(question)
+            numbers: Sequence[int] = range(self.trials) if question.is_shared else [number]
+        elif question.sign != self.question.sign:
             error = ModelError(
                 f"trial {number + 1} asked another question than the first", kind="replay"
             )
@@ -121,18 +121,18 @@ class PythonCase:
             raise error
         else:
             numbers = [] if number in self._running else [number]
-        for each in numbers:
-            self._running[each] = self._asker.converse(found.job, each, fresh=self._fresh)
+        for index in numbers:
+            self._running[index] = self._asker.converse(question.job, index, fresh=self._fresh)
         running = self._running[number]
-        self._runs[number] = self._run_of(found, running)
+        self._runs[number] = self._run_of(question, running)
         return running
 
-    def _run_of(self, found: Question, running: RunningDialogue) -> AgentRun:
-        return AgentRun(found, running, self._asker)
+    def _run_of(self, question: Question, running: RunningDialogue) -> AgentRun:
+        return AgentRun(question, running, self._asker)
 
-    def _heard(self, found: object) -> AgentRun:
+    def _heard(self, answer: object) -> AgentRun:
         __tracebackhide__ = True
-        error = found if isinstance(found, ModelError) else error_of(self._running[self.number])
+        error = answer if isinstance(answer, ModelError) else error_of(self._running[self.number])
         if error is not None:
             raise error.with_traceback(None) from None
         return self._runs[self.number]
@@ -167,10 +167,10 @@ class PythonCase:
         It did not await what it asked, or the objects of its world are those of an earlier trial.
         """
         test, run = self._setting.test, self._runs.get(self.number)
-        place = f"{test.file}:{test.line}"
+        where = f"{test.file}:{test.line}"
         for coroutines in (self.coroutines, *((run.coroutines,) if run is not None else ())):
             if name := coroutines.not_awaited():
-                return f"{place}: {name} was not awaited; write await {name}(...), in an async test"
+                return f"{where}: {name} was not awaited; write await {name}(...), in an async test"
         world = self._running[self.number].dialogue.world if run is not None else None
         for thing in world.objects_so_far if world is not None else ():
             if inspect.isroutine(thing):
@@ -178,7 +178,7 @@ class PythonCase:
             first = next((number for number, each in self._worlds if each is thing), None)
             if first is not None:
                 return (
-                    f"{place}: world: trial {self.number + 1} got the {type(thing).__name__} of trial "
+                    f"{where}: world: trial {self.number + 1} got the {type(thing).__name__} of trial "
                     f"{first + 1}; pass the class, or a function that makes a new one each time"
                 )
             self._worlds.append((self.number, thing))
@@ -196,11 +196,11 @@ class PythonCase:
         """
         assert self.question is not None
         self.ended(None)
-        found, blank = self._evaluated(self.number + 1), self.question.placed.blank
-        if not found.fails_despite.marks:
-            found = structs.replace(blank, outcome="skipped", reason=clean_reason(reason))
-        self.result = found
-        return found
+        result, blank = self._evaluated(self.number + 1), self.question.placed.blank
+        if not result.fails_despite.marks:
+            result = structs.replace(blank, outcome="skipped", reason=clean_reason(reason))
+        self.result = result
+        return result
 
     def _evaluated(self, trials: int) -> CaseResult:
         """The result of the first trials."""
@@ -213,11 +213,11 @@ class PythonCase:
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:
             return self._errors[number]
-        found: Transcript | ModelError = self._asker.wait(self._running[number].transcript)
+        answer: Transcript | ModelError = self._asker.wait(self._running[number].transcript)
         judged = self._runs[number].judged
-        if isinstance(found, ModelError) or not judged:
-            return found
-        return structs.replace(found, judged=(*found.judged, *judged))
+        if isinstance(answer, ModelError) or not judged:
+            return answer
+        return structs.replace(answer, judged=(*answer.judged, *judged))
 
     def _body(self, number: int) -> BodyResult:
         wrong = self._wrong.get(number)

@@ -30,17 +30,17 @@ def _equality(left: object, right: object) -> list[str] | None:
     sides: list[Any] = [
         each.calls if isinstance(each, UnorderedCalls) else each for each in (left, right)
     ]
-    for made, names in (sides, sides[::-1]):
+    for calls, names in (sides, sides[::-1]):
         texts = [each for each in names if isinstance(each, str)] if isinstance(names, list) else []
-        if texts and isinstance(made, Calls):
-            found = [f"call({name!r}, ...)" if isinstance(name, str) else repr(name) for name in names]
-            return [f"a call never equals a text; write [{', '.join(found)}]", *_made(made)]
+        if texts and isinstance(calls, Calls):
+            items = [f"call({name!r}, ...)" if isinstance(name, str) else repr(name) for name in names]
+            return [f"a call never equals a text; write [{', '.join(items)}]", *_made(calls)]
     if not all(_are_calls(each) for each in sides) or not any(sides):
         return None
     is_turned = _were_made(sides[1]) and not _were_made(sides[0])
-    made, expected = reversed(sides) if is_turned else sides
-    lines = _differences(made, expected, unordered=unordered)
-    return [f"calls differ: {lines[0]}", *lines[1:], *_made(made)] if lines else None
+    calls, expected = reversed(sides) if is_turned else sides
+    lines = _differences(calls, expected, unordered=unordered)
+    return [f"calls differ: {lines[0]}", *lines[1:], *_made(calls)] if lines else None
 
 
 def _are_calls(value: object) -> TypeGuard[list[Call]]:
@@ -56,17 +56,17 @@ def _made(calls: Sequence[Call]) -> list[str]:
     return [(" " * len(_LABEL) if number else _LABEL) + each for number, each in enumerate(shown)]
 
 
-def _membership(call: Call, made: Sequence[Call], *, is_wanted: bool) -> list[str]:
+def _membership(call: Call, calls: Sequence[Call], *, is_wanted: bool) -> list[str]:
     if not is_wanted:
-        found = next(number for number, each in enumerate(made, 1) if each == call)
-        return [f"{call!r} was made: it is call {found}", *_made(made)]
-    near = [(number, each) for number, each in enumerate(made, 1) if each.name == call.name]
+        index = next(number for number, each in enumerate(calls, 1) if each == call)
+        return [f"{call!r} was made: it is call {index}", *_made(calls)]
+    near = [(number, each) for number, each in enumerate(calls, 1) if each.name == call.name]
     lines = [line for number, each in near for line in _wrong(number, call, each)]
-    return [f"{call!r} was not made", *lines, *_made(made)]
+    return [f"{call!r} was not made", *lines, *_made(calls)]
 
 
-def _wrong(number: int, expected: Call, made: Call) -> list[str]:
-    return [f"call {number}, {made.name}: {why}" for why in expected.why_not(made)]
+def _wrong(number: int, expected: Call, call: Call) -> list[str]:
+    return [f"call {number}, {call.name}: {why}" for why in expected.why_not(call)]
 
 
 class _Step(NamedTuple):
@@ -76,42 +76,42 @@ class _Step(NamedTuple):
     made: int | None
 
 
-def _differences(made: Sequence[Call], expected: Sequence[Call], *, unordered: bool) -> list[str]:
+def _differences(calls: Sequence[Call], expected: Sequence[Call], *, unordered: bool) -> list[str]:
     """A line for each difference, in the order of the calls."""
-    pairs = paired([*made], [*expected])
-    if len(pairs) == len(made) == len(expected):
+    pairs = paired([*calls], [*expected])
+    if len(pairs) == len(calls) == len(expected):
         return ["the right calls in the wrong order"]
     lines = []
-    for wanted, got in _unordered(made, expected, pairs) if unordered else _aligned(made, expected):
+    for wanted, got in _unordered(calls, expected, pairs) if unordered else _aligned(calls, expected):
         if got is None:
             lines.append(f"{expected[wanted or 0]!r} was not made")
         elif wanted is None:
-            lines.append(f"call {got + 1}: {made[got]!r} is one too many")
-        elif made[got] != expected[wanted]:
-            lines += _wrong(got + 1, expected[wanted], made[got])
+            lines.append(f"call {got + 1}: {calls[got]!r} is one too many")
+        elif calls[got] != expected[wanted]:
+            lines += _wrong(got + 1, expected[wanted], calls[got])
     return lines
 
 
-def _unordered(made: Sequence[Call], expected: Sequence[Call], pairs: dict[int, int]) -> list[_Step]:
+def _unordered(calls: Sequence[Call], expected: Sequence[Call], pairs: dict[int, int]) -> list[_Step]:
     """Equal calls in pairs, then calls of one tool, then those that are left."""
     steps = [_Step(wanted, got) for wanted, got in pairs.items()]
-    free = [got for got in range(len(made)) if got not in pairs.values()]
+    free = [got for got in range(len(calls)) if got not in pairs.values()]
     for wanted in (each for each in range(len(expected)) if each not in pairs):
-        got = next((each for each in free if made[each].name == expected[wanted].name), None)
+        got = next((each for each in free if calls[each].name == expected[wanted].name), None)
         steps.append(_Step(wanted, got))
         free = [each for each in free if each != got]
     return [*steps, *(_Step(None, got) for got in free)]
 
 
-def _aligned(made: Sequence[Call], expected: Sequence[Call]) -> list[_Step]:
+def _aligned(calls: Sequence[Call], expected: Sequence[Call]) -> list[_Step]:
     """The alignment in order with the most equal calls, and then the most calls of one tool."""
 
     def gain(wanted: int, got: int) -> float:
-        if made[got].name != expected[wanted].name:
+        if calls[got].name != expected[wanted].name:
             return 0.0
-        return len(made) + len(expected) if made[got] == expected[wanted] else 1.0
+        return len(calls) + len(expected) if calls[got] == expected[wanted] else 1.0
 
-    rows, columns = len(expected), len(made)
+    rows, columns = len(expected), len(calls)
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     gains = [[gain(wanted, got) for got in range(columns)] for wanted in range(rows)]
     for wanted in reversed(range(rows)):

@@ -81,22 +81,22 @@ class _Matchers:
         if key is None:
             raise AttributeError(f"there is no matcher like.{name}{near(name, _KEYS, 'like.')}")
 
-        def made(*operands: Any, **fields: Any) -> Like:
+        def matcher(*operands: Any, **fields: Any) -> Like:
             __tracebackhide__ = True
             if operands and fields:
                 raise TypeError(f"like.{name}: give its operand, or its fields by name")
             operand = operands[0] if len(operands) == 1 else list(operands) or fields or True
-            found = Like(key, operand)
-            written = as_written(found)
+            result = Like(key, operand)
+            written = as_written(result)
             problem = operand_problem(written, key)
             inside = problem or next(
                 (each.message for each in matcher_findings({"": written}, ())), None
             )
             if inside is not None:
                 raise TypeError(f"like.{name}: {inside}")
-            return found
+            return result
 
-        return made
+        return matcher
 
     def __dir__(self) -> list[str]:
         return [*_KEYS]

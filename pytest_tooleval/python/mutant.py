@@ -43,17 +43,17 @@ class MutantCase(PythonCase):
         agent = _agent(self._turns, answered=answers)
         return CallableModel("scripted", "scripted:agent", agent, folder=Path())
 
-    def _begin(self, found: Question) -> RunningDialogue:
-        if found.case.user is not None:
+    def _begin(self, question: Question) -> RunningDialogue:
+        if question.case.user is not None:
             raise ConfigError("a model plays the user")
-        model = self._spec(found.case.world is not None)
+        model = self._spec(question.case.world is not None)
         # An agent with its own loop may have made as many calls, and then said something.
-        case = structs.replace(found.case, max_rounds=2 * found.case.round_limit + 1)
-        job = dataclasses.replace(found.job, case=case, model=model, cassette=None, judge=None)
-        return super()._begin(found._replace(job=job))
+        case = structs.replace(question.case, max_rounds=2 * question.case.round_limit + 1)
+        job = dataclasses.replace(question.job, case=case, model=model, cassette=None, judge=None)
+        return super()._begin(question._replace(job=job))
 
-    def _run_of(self, found: Question, running: RunningDialogue) -> AgentRun:
-        return _JudgedRun(found, running, self._asker)
+    def _run_of(self, question: Question, running: RunningDialogue) -> AgentRun:
+        return _JudgedRun(question, running, self._asker)
 
     def conclude(self) -> CaseResult:
         result = super().conclude()
@@ -103,14 +103,14 @@ def _agent(turns: Sequence[AgentTurn], *, answered: bool) -> Callable[..., Mappi
     return agent
 
 
-def _message(calls: Sequence[MutantCall], text: str, place: int) -> Mapping[str, Any]:
-    made = [
+def _message(calls: Sequence[MutantCall], text: str, index: int) -> Mapping[str, Any]:
+    tool_calls = [
         {
-            "id": f"call_{place}_{number}",
+            "id": f"call_{index}_{number}",
             "type": "function",
             "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
         }
         for number, call in enumerate(calls)
     ]
     message = {"role": "assistant", "content": text or None}
-    return {**message, "tool_calls": made} if made else message
+    return {**message, "tool_calls": tool_calls} if tool_calls else message

@@ -112,8 +112,8 @@ class Question(NamedTuple):
 def agent_of(options: QuestionOptions, test: Test) -> AgentOfTest | None:
     """The agent of a question, if it has one. Raises TypeError for unknown options."""
     __tracebackhide__ = True
-    known = QuestionOptions.__annotations__
-    unknown = next((name for name in options if name not in known), None)
+    fields = QuestionOptions.__annotations__
+    unknown = next((name for name in options if name not in fields), None)
     if unknown is not None:
         raise TypeError(f"tooleval() takes no {unknown}={_instead_of(unknown)}")
     if (loop := options.get("loop")) not in (None, "test"):
@@ -171,13 +171,13 @@ def question(
         agent and (agent.label, sign_of(agent.agent, is_shared=is_shared)),
         sign_of(options.get("world"), is_shared=False),
     )
-    place = _place(case, model, test, suite)
+    case_and_blank = _place(case, model, test, suite)
     has_others = own_tools is not None or "provider_tools" in options
     return Question(
         job_of(case, model, asking, setting.user_tables, setting.cassette, setting.scorers),
         sign,
         is_shared,
-        place,
+        case_and_blank,
         has_others,
     )
 
@@ -197,9 +197,9 @@ class _Offered(NamedTuple):
 def _offered(
     options: QuestionOptions, setting: PythonSetting, own_tools: Sequence[Mapping[str, Any]] | None
 ) -> _Offered:
-    world, given = options.get("world"), options.get("tools")
+    world, passed = options.get("world"), options.get("tools")
     spec = None if world is None else world_of(world, setting.trials, setting.test)
-    tools = own_tools if given is None else described(given)
+    tools = own_tools if passed is None else described(passed)
     are_all = own_tools is None
     if spec is not None:
         offer = offer_of(spec)

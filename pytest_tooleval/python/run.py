@@ -80,10 +80,10 @@ class AgentRun:
     def calls(self) -> Calls:
         """All calls, in order. Those of agents that were used as tools are in the transcript."""
         tools = self._tools
-        found = Calls(Call.of(call, tools) for reply in self._replies for call in reply.calls)
+        calls = Calls(Call.of(call, tools) for reply in self._replies for call in reply.calls)
         if not self._asked.has_other_tools:
-            found.tools = tools
-        return found
+            calls.tools = tools
+        return calls
 
     @cached_property
     def _tools(self) -> Mapping[str, Collection[str] | None]:
@@ -118,8 +118,8 @@ class AgentRun:
     @property
     def usage(self) -> RunUsage:
         """The tokens."""
-        found = self._measures
-        return RunUsage(found.prompt_tokens, found.completion_tokens, found.reasoning_tokens)
+        measures = self._measures
+        return RunUsage(measures.prompt_tokens, measures.completion_tokens, measures.reasoning_tokens)
 
     @property
     def world(self) -> Any:
@@ -149,7 +149,7 @@ class AgentRun:
 
     def areply(self, text: str) -> Coroutine[Any, Any, None]:
         """Like `reply`, for async tests."""
-        return self.coroutines.given("run.areply", self._areply(text))
+        return self.coroutines.named("run.areply", self._areply(text))
 
     async def _areply(self, text: str) -> None:
         __tracebackhide__ = True
@@ -165,9 +165,9 @@ class AgentRun:
             raise ConfigError(f"the conversation is over: {why}")
         dialogue.say(prompt_messages(text))
 
-    def _turn(self, found: object) -> None:
+    def _turn(self, answer: object) -> None:
         __tracebackhide__ = True
-        error = found if isinstance(found, ModelError) else error_of(self._running)
+        error = answer if isinstance(answer, ModelError) else error_of(self._running)
         if error is not None:
             self._fail(error)
 
@@ -195,15 +195,15 @@ class AgentRun:
 
     def ajudge(self, rubric: str) -> Coroutine[Any, Any, Judgement]:
         """Like `judge`, for async tests."""
-        return self.coroutines.given("run.ajudge", self._ajudge(rubric))
+        return self.coroutines.named("run.ajudge", self._ajudge(rubric))
 
     async def _ajudge(self, rubric: str) -> Judgement:
         __tracebackhide__ = True
         try:
-            found = await asyncio.wrap_future(self._judging(rubric))
+            verdict = await asyncio.wrap_future(self._judging(rubric))
         except ModelError as error:
             self._fail(error)
-        return self._verdict(found)
+        return self._verdict(verdict)
 
     def _judging(self, rubric: str) -> concurrent.futures.Future[Judged]:
         __tracebackhide__ = True
@@ -212,20 +212,20 @@ class AgentRun:
         except ModelError as error:
             self._fail(error)
 
-    def _verdict(self, found: Judged | ModelError) -> Judgement:
+    def _verdict(self, verdict: Judged | ModelError) -> Judgement:
         __tracebackhide__ = True
-        if isinstance(found, ModelError):
-            self._fail(found)
-        self.judged.append(found)
-        return Judgement(found)
+        if isinstance(verdict, ModelError):
+            self._fail(verdict)
+        self.judged.append(verdict)
+        return Judgement(verdict)
 
     def _result(self, future: concurrent.futures.Future[_T]) -> _T:
         __tracebackhide__ = True
         try:
-            found: _T | ModelError = self._asker.wait(future)
+            result: _T | ModelError = self._asker.wait(future)
         except ToolevalError as error:
             raise error.with_traceback(None) from None
-        return self._fail(found) if isinstance(found, ModelError) else found
+        return self._fail(result) if isinstance(result, ModelError) else result
 
     def _fail(self, error: ModelError) -> NoReturn:
         """Note that there is no answer, and raise the error without our own frames."""

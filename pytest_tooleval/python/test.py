@@ -36,14 +36,14 @@ class Sources:
 
     def function(self, path: Path, line: int) -> _Function | None:
         """The function of a file that begins at this line."""
-        found: _Function | None = self._parts(path)[1].get(line)
-        return found
+        function: _Function | None = self._parts(path)[1].get(line)
+        return function
 
     def _asked(self, path: Path, line: int) -> str:
         """A digest of a file without its tests, and of the test at this line without its assertions."""
         node = self.function(path, line)
-        own = "" if node is None else ast.unparse(_without(node, _is_assertion, _STATEMENTS))
-        return content_of_bytes(f"{self._parts(path)[0]}\n{own}".encode())
+        body = "" if node is None else ast.unparse(_without(node, _is_assertion, _STATEMENTS))
+        return content_of_bytes(f"{self._parts(path)[0]}\n{body}".encode())
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,16 @@ class Test:
 
         For the test's own file, it leaves out the other tests, and this one's assertions.
         """
-        own = file == self.path
-        return self.sources.asked(file, self._first_line) if own else self.sources.digest(file)
+        is_own = file == self.path
+        return self.sources.asked(file, self._first_line) if is_own else self.sources.digest(file)
 
     @property
     def expectation(self) -> str:
         """A fingerprint of what the test expects: its function's syntax tree, and its parameters."""
         node = self.sources.function(self.path, self._first_line)
         code = "" if node is None else _code_of(node)
-        given = {name: _plain(value) for name, value in self.parameters.items()}
-        return content_of_bytes(f"{code}\n{canonical(given)}".encode())
+        parameters = {name: _plain(value) for name, value in self.parameters.items()}
+        return content_of_bytes(f"{code}\n{canonical(parameters)}".encode())
 
     @property
     def asks_model(self) -> bool:
@@ -107,8 +107,8 @@ class Test:
 
     @property
     def _first_line(self) -> int:
-        found: int = inspect.unwrap(self.function).__code__.co_firstlineno
-        return found
+        line: int = inspect.unwrap(self.function).__code__.co_firstlineno
+        return line
 
 
 def _parts(code: bytes) -> tuple[str, Mapping[int, _Function]]:
@@ -121,15 +121,15 @@ def _without(
     node: _Node, left_out: Callable[[ast.AST], bool], inside: tuple[type[ast.AST], ...]
 ) -> _Node:
     """A syntax tree without some of its nodes, even those inside of nodes of these kinds."""
-    found = copy.copy(node)
+    pruned = copy.copy(node)
     for name, value in ast.iter_fields(node):
         if isinstance(value, list):
             kept = [each for each in value if not left_out(each)]
-            made = [
+            parts = [
                 _without(each, left_out, inside) if isinstance(each, inside) else each for each in kept
             ]
-            setattr(found, name, made)
-    return found
+            setattr(pruned, name, parts)
+    return pruned
 
 
 def _is_assertion(node: ast.AST) -> bool:
@@ -146,15 +146,15 @@ def _is_test(node: ast.AST) -> bool:
 
 
 def _functions(tree: ast.Module) -> Mapping[int, _Function]:
-    found: dict[int, _Function] = {}
+    functions: dict[int, _Function] = {}
     left: list[ast.AST] = [tree]
     while left:
         for node in ast.iter_child_nodes(left.pop()):
             if isinstance(node, _Function):
-                found[min([node.lineno, *(each.lineno for each in node.decorator_list)])] = node
+                functions[min([node.lineno, *(each.lineno for each in node.decorator_list)])] = node
             elif isinstance(node, ast.stmt):
                 left.append(node)
-    return found
+    return functions
 
 
 def _code_of(node: _Function) -> str:

@@ -112,15 +112,15 @@ def _offer(world: World) -> Offer:
 
 def described(tools: Sequence[object]) -> list[Tool]:
     """The tools of `tools=`: functions, which never run, or definitions. Raises ConfigError."""
-    found = []
-    for each in tools:
-        if isinstance(each, Mapping):
-            found.append(dict(each))
-        elif callable(each):
-            found.append(_definition(each))
+    definitions = []
+    for tool in tools:
+        if isinstance(tool, Mapping):
+            definitions.append(dict(tool))
+        elif callable(tool):
+            definitions.append(_definition(tool))
         else:
-            raise ConfigError(f"tools: expected functions or tools in OpenAI's format, got {each!r}")
-    return found
+            raise ConfigError(f"tools: expected functions or tools in OpenAI's format, got {tool!r}")
+    return definitions
 
 
 def _definition(function: Callable[..., Any]) -> Tool:

@@ -52,9 +52,9 @@ def show_document(request: Request) -> Response:
         id = history.find(request.path_params["id"])
         content = cache.get(id)
         if content is None:
-            found = history.rows_document(id, intervals=True)
-            content = to_json(page_document(found, in_page_words))
-            if found.run.status == "finished":
+            document = history.rows_document(id, intervals=True)
+            content = to_json(page_document(document, in_page_words))
+            if document.run.status == "finished":
                 cache[id] = content
                 for old in list(cache)[:-_CACHED]:
                     cache.pop(old, None)

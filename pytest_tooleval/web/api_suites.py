@@ -42,10 +42,10 @@ def _etag_header(etag: str) -> dict[str, str]:
 
 def _expected_etag(request: Request) -> str:
     """The etag in `If-Match`, required to change a file. ApiError 400 without one."""
-    given = request.headers.get("if-match", "").strip()
-    match = _ETAG.fullmatch(given)
+    header = request.headers.get("if-match", "").strip()
+    match = _ETAG.fullmatch(header)
     if match is None:
-        message = "expected the etag of the text to change" + ("" if given else ", got none")
+        message = "expected the etag of the text to change" + ("" if header else ", got none")
         raise field_error(400, "If-Match", message)
     return match[1]
 
@@ -147,29 +147,29 @@ async def import_mcp(request: Request) -> Response:
         check_name(body.file)
     try:
         server = McpServer.of(body.stdio, body.http, body.sse, body.headers, body.env, body.timeout)
-        found = await discover(server)
+        discovery = await discover(server)
     except (ConfigError, McpError) as error:
         raise ApiError(422, str(error)) from None
-    answer, status = await run_in_threadpool(_imported, folder, body, found)
+    answer, status = await run_in_threadpool(_imported, folder, body, discovery)
     return json_response(answer, status)
 
 
-def _imported(folder: SuiteFolder, body: McpImport, found: Discovery) -> tuple[dict[str, Any], int]:
+def _imported(folder: SuiteFolder, body: McpImport, discovery: Discovery) -> tuple[dict[str, Any], int]:
     file, before = body.file, _existing(folder, body.file)
     data = None if before is None else before.data
     try:
-        made = imported(found, data, body.name or title_of(found), drafts=body.drafts)
+        result = imported(discovery, data, body.name or title_of(discovery), drafts=body.drafts)
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
     etag = None
     if body.save:
-        file, etag = _save(folder, file, made.suite, before)
+        file, etag = _save(folder, file, result.suite, before)
     answer = {
-        "server": {"name": found.name, "version": found.version},
-        "tools": list(made.tools),
-        "left_out": list(made.left_out),
-        "changes": made.changes.lines() if before is not None else [],
-        "suite": made.suite,
+        "server": {"name": discovery.name, "version": discovery.version},
+        "tools": list(result.tools),
+        "left_out": list(result.left_out),
+        "changes": result.changes.lines() if before is not None else [],
+        "suite": result.suite,
         "file": file if etag else None,
         "etag": etag,
     }

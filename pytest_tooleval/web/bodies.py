@@ -108,9 +108,9 @@ async def read(request: Request, type: type[_T]) -> _T:
     try:
         return msgspec.json.decode(raw, type=type)
     except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(_PLACE)
+        message, _, path = str(error).partition(_PLACE)
         message = message.replace("`", "")
-        field = place.rstrip("`").removeprefix(".")
+        field = path.rstrip("`").removeprefix(".")
         raise field_error(422, field, message[:1].lower() + message[1:]) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise ApiError(400, f"the body is not JSON: {error}") from None

@@ -37,8 +37,8 @@ class ApiError(Exception):
 
 def field_error(status: int, field: str, message: str, file: str = "") -> ApiError:
     """An error about a field of a request's body, path or query; empty for the whole request."""
-    place = f"{field}: " if field else ""
-    return ApiError(status, f"{place}{message}", [Problem(file, 1, 1, field, message)])
+    prefix = f"{field}: " if field else ""
+    return ApiError(status, f"{prefix}{message}", [Problem(file, 1, 1, field, message)])
 
 
 def needed(request: Request, name: str) -> str:
@@ -78,9 +78,9 @@ def in_page_words(text: str) -> str:
     return _OPTION.sub(_label, text)
 
 
-def _label(found: re.Match[str]) -> str:
-    name, value = found.groups()
+def _label(match: re.Match[str]) -> str:
+    name, value = match.groups()
     if name not in FORM:
-        return found[0]
+        return match[0]
     label = name.replace("-", " ").capitalize()
     return f"“{label}: {value}”" if value else f"“{label}”"

@@ -82,8 +82,8 @@ class Access:
         return any(_equal(value, self.session) for value in _cookies(headers, self.cookie))
 
 
-def _equal(given: str, secret: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())
+def _equal(text: str, secret: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), secret.encode())
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:
@@ -139,9 +139,9 @@ class Guard:
         if host not in self._access.hosts:
             raise ApiError(403, f"Host: expected one of {', '.join(self._access.hosts)}")
         origins = headers.getlist("origin")
-        own = [f"http://{host}"]
-        if origins and [origin.lower() for origin in origins] != own:
-            raise ApiError(403, f"Origin: expected {own[0]}")
+        allowed = [f"http://{host}"]
+        if origins and [origin.lower() for origin in origins] != allowed:
+            raise ApiError(403, f"Origin: expected {allowed[0]}")
         if path == "/api" or path.startswith("/api/"):
             self._check_api(headers, method, has_own_origin=bool(origins))
 
@@ -150,10 +150,10 @@ class Guard:
         # `same-site` is another port of this machine, which SameSite=Strict allows.
         if site not in (None, "same-origin", "none"):
             raise ApiError(403, "Sec-Fetch-Site: expected same-origin")
-        given = headers.getlist("authorization")
-        if given:
-            scheme, _, token = given[0].partition(" ")
-            if len(given) > 1 or scheme.lower() != "bearer" or not self._access.is_token(token.strip()):
+        values = headers.getlist("authorization")
+        if values:
+            scheme, _, token = values[0].partition(" ")
+            if len(values) > 1 or scheme.lower() != "bearer" or not self._access.is_token(token.strip()):
                 raise ApiError(401, "Authorization: expected Bearer and the token that was printed")
             return
         if not self._access.has_cookie(headers):

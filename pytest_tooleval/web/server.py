@@ -55,23 +55,23 @@ class _Server(uvicorn.Server):
 def listen(port: int) -> socket.socket:
     """A socket on the loopback address; port 0 picks a free port. ConfigError if it is in use."""
     # asyncio sets TCP_NODELAY only if the protocol is named. Otherwise, answers come 40 ms late.
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform == "win32":
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((_HOST, port))
-        made.listen(128)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((_HOST, port))
+        sock.listen(128)
     except OSError as error:
-        made.close()
+        sock.close()
         reason = (
             "is in use; choose another one, or 0 for a free one"
             if error.errno == errno.EADDRINUSE
             else f"cannot be used: {os_reason(error)}"
         )
         raise ConfigError(f"--port={port}: the port {reason}") from None
-    return made
+    return sock
 
 
 def serve(

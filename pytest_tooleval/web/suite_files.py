@@ -53,8 +53,8 @@ class Examined:
         """Suite and document; ApiError 422 if there are problems."""
         if self.suite is None or self.document is None:
             first = self.problems[0]
-            place = f"{first.field}: " if first.field else ""
-            raise ApiError(422, f"{place}{first.message}", self.problems)
+            prefix = f"{first.field}: " if first.field else ""
+            raise ApiError(422, f"{prefix}{first.message}", self.problems)
         return self.suite, self.document
 
 
@@ -68,9 +68,9 @@ class SuiteFolder:
 
     def files(self) -> list[str]:
         """The names of all suite files, sorted."""
-        return sorted(self._found())
+        return sorted(self._walk())
 
-    def _found(self) -> Iterator[str]:
+    def _walk(self) -> Iterator[str]:
         for folder, folders, names in os.walk(self.root):
             folders[:] = [*filter(is_searched, folders)]
             for name in names:
@@ -83,20 +83,20 @@ class SuiteFolder:
 
     def summaries(self) -> list[dict[str, Any]]:
         """A row per file. Unchanged files are not read again."""
-        found: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+        by_file: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
         rows = []
         for file in self.files():
             try:
                 status = self._path(file).stat()
                 seen = (status.st_mtime_ns, status.st_size, status.st_ino)
-                known = self._summaries.get(file)
-                row = known[1] if known and known[0] == seen else self._summary(file, status)
+                before = self._summaries.get(file)
+                row = before[1] if before and before[0] == seen else self._summary(file, status)
             except (ApiError, OSError):
                 continue  # gone in the meantime
             if not row["problems"]:  # which may depend on other files
-                found[file] = (seen, row)
+                by_file[file] = (seen, row)
             rows.append(row)
-        self._summaries = found if len(found) <= _MAX_SUMMARIES else {}
+        self._summaries = by_file if len(by_file) <= _MAX_SUMMARIES else {}
         return rows
 
     def _summary(self, file: str, status: os.stat_result) -> dict[str, Any]:
@@ -127,11 +127,11 @@ class SuiteFolder:
         folder = (self.root / file).parent if file else self.root
         try:
             text = decode_bytes(content, file) if isinstance(content, bytes) else content
-            given = read_document(text, file)
-            if any(worlds_of(given.data)):
-                untrusted = untrusted_worlds(given.data, folder, self._saved_worlds(file))
+            source = read_document(text, file)
+            if any(worlds_of(source.data)):
+                untrusted = untrusted_worlds(source.data, folder, self._saved_worlds(file))
                 if untrusted:
-                    return Examined(None, None, tuple(given.problems(untrusted)))
+                    return Examined(None, None, tuple(source.problems(untrusted)))
             suite, document = parse_document(content, file, metrics=metrics, folder=folder)
         except SuiteError as error:
             return Examined(None, None, error.problems)
@@ -242,14 +242,14 @@ def _rehearsed(suite: Suite, document: SuiteSource) -> list[Problem]:
     None of it keeps a suite from being saved.
     """
     until = time.monotonic() + _REHEARSAL_S
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for index in range(len(suite.test_cases)):
         if time.monotonic() > until:
             message = f"the expected calls from here on were not tried in {_REHEARSAL_S:g} s; "
-            found.append(Finding(("test_cases", index), f"{message}use tooleval validate"))
+            findings.append(Finding(("test_cases", index), f"{message}use tooleval validate"))
             break
-        found += [*rehearse(suite, [index]), *unnoticed_calls(suite, [index])]
-    return document.problems(found, limit=None)
+        findings += [*rehearse(suite, [index]), *unnoticed_calls(suite, [index])]
+    return document.problems(findings, limit=None)
 
 
 def _registers_scorers(conftest: Path) -> bool:
