@@ -56,8 +56,8 @@ def disagreeing(cases: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     ids: dict[str, list[str]] = {}
     for case in cases:
         if "skip" not in case:
-            given = [case["prompt"], case.get("tools"), case.get("tool_choice", "auto")]
-            ids.setdefault(canonical(given), []).append(case["id"])
+            question = [case["prompt"], case.get("tools"), case.get("tool_choice", "auto")]
+            ids.setdefault(canonical(question), []).append(case["id"])
     return [same for same in ids.values() if len(same) > 1]
 
 
@@ -79,7 +79,7 @@ class AnsweredCases:
         self.existing = suite["test_cases"]
         self.prompts = {canonical(case["prompt"]) for case in self.existing if "prompt" in case}
         self.added: dict[str, dict[str, Any]] = {}
-        self.folded = self.known = 0
+        self.folded = self.repeated = 0
         self.namespaces: dict[str, str] = dict(suite.get("namespaces") or {})
         self.hosted: list[dict[str, Any]] = []
 
@@ -87,7 +87,7 @@ class AnsweredCases:
         """Add an answer as a case. UnusableError if the suite cannot have it."""
         case = self._case(answer)
         if canonical(case["prompt"]) in self.prompts:
-            self.known += 1
+            self.repeated += 1
             return
         key = canonical(case)
         if key in self.added:
@@ -111,21 +111,21 @@ class AnsweredCases:
     def finished(self) -> dict[str, Any]:
         ids = new_ids(read_model(self.suite), [case["prompt"] for case in self.added.values()])
         named = [{"id": id, **case} for id, case in zip(ids, self.added.values(), strict=True)]
-        made = {**self.suite, "test_cases": [*self.existing, *named]}
+        whole = {**self.suite, "test_cases": [*self.existing, *named]}
         added: dict[str, Any] = {"namespaces": self.namespaces} if self.namespaces else {}
         if self.hosted:
             added["provider_tools"] = self._listed(self.hosted)
         # Before the tools.
-        return {"name": made["name"], **added, **made, **added}
+        return {"name": whole["name"], **added, **whole, **added}
 
     def _listed(self, hosted: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
         """The suite's `provider_tools` with these."""
-        own = {key: [*held] for key, held in (self.suite.get("provider_tools") or {}).items()}
+        lists = {key: [*held] for key, held in (self.suite.get("provider_tools") or {}).items()}
         for tool in hosted:
             is_claude = HOSTED_BY_ANTHROPIC.fullmatch(tool["type"]) is not None
-            known = own.setdefault("anthropic" if is_claude else "openai", [])
-            known += [] if tool in known else [tool]
-        return own
+            of_provider = lists.setdefault("anthropic" if is_claude else "openai", [])
+            of_provider += [] if tool in of_provider else [tool]
+        return lists
 
     def _failure(
         self,
@@ -137,12 +137,12 @@ class AnsweredCases:
         """Why the case would fail with the answer that it came from; None if it would not."""
         limits = self.suite.get("thresholds") or {}
         # Not those on a metric of the project's own scorers, which are not here.
-        known = {name: value for name, value in limits.items() if name in (*BUILT_IN, *LIMITS)}
+        thresholds = {name: value for name, value in limits.items() if name in (*BUILT_IN, *LIMITS)}
         alone = {
             **self.suite,
             "namespaces": namespaces,
             "provider_tools": listed,
-            "thresholds": known,
+            "thresholds": thresholds,
             "test_cases": [case],
         }
         suite = read_model(alone)
@@ -236,11 +236,11 @@ def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str 
             continue
         schema = _schema_of(name, tools)
         try:
-            found = [*errors(schema, arguments, 1), *map(field_path, undeclared(schema, arguments))]
+            breaks = [*errors(schema, arguments, 1), *map(field_path, undeclared(schema, arguments))]
         except CannotCompare:
             continue
-        if found:
-            what = shown(found[0], _MOST_REASON)
+        if breaks:
+            what = shown(breaks[0], _MOST_REASON)
             return f"the arguments of {shown(name)} break the tool's schema: {what}"
     return None
 

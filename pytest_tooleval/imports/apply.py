@@ -56,7 +56,7 @@ class Applied(NamedTuple):
 
 
 def apply(
-    found: ImportResult,
+    result: ImportResult,
     name: str,
     existing: Mapping[str, Any] | None = None,
     tick: Tick = lambda text: None,
@@ -65,73 +65,73 @@ def apply(
 
     SuiteError if none of the answers can be used.
     """
-    if found.tools is not None:
-        made = _with_tools(found, found.tools, name, existing)
-    elif found.suite is not None:
+    if result.tools is not None:
+        applied = _with_tools(result, result.tools, name, existing)
+    elif result.suite is not None:
         # It may come from files that nobody has cleaned.
-        suite = redacted(found.suite)
-        found = found._replace(secrets=found.secrets + count_changed(found.suite, suite))
-        made = _with_cases(suite, existing)
+        suite = redacted(result.suite)
+        result = result._replace(secrets=result.secrets + count_changed(result.suite, suite))
+        applied = _with_cases(suite, existing)
     else:
-        made = _with_answers(found, name, existing, tick)
-    counts = [*made.counts, *([f"{len(made.left_out)} left out"] if made.left_out else [])]
-    texts = plural(found.secrets, "text")
-    keys = [f"{texts} contained a key, now a stand-in such as sk-xxxxxxxx"] if found.secrets else []
-    return made._replace(counts=counts, remarks=[*keys, *found.remarks, *made.remarks])
+        applied = _with_answers(result, name, existing, tick)
+    counts = [*applied.counts, *([f"{len(applied.left_out)} left out"] if applied.left_out else [])]
+    texts = plural(result.secrets, "text")
+    keys = [f"{texts} contained a key, now a stand-in such as sk-xxxxxxxx"] if result.secrets else []
+    return applied._replace(counts=counts, remarks=[*keys, *result.remarks, *applied.remarks])
 
 
 def _with_tools(
-    found: ImportResult, given: ToolList, name: str, existing: Mapping[str, Any] | None
+    result: ImportResult, listing: ToolList, name: str, existing: Mapping[str, Any] | None
 ) -> Applied:
-    new = {"name": name, **given.settings, "tools": [], "test_cases": []}
-    suite, changes = update_suite(existing or new, given.tools)
-    counts = [plural(len(given.tools), "tool")]
+    new = {"name": name, **listing.settings, "tools": [], "test_cases": []}
+    suite, changes = update_suite(existing or new, listing.tools)
+    counts = [plural(len(listing.tools), "tool")]
     counts += [f"{plural(changes.drafted, 'draft')} to edit"] if changes.drafted else []
     remarks = changes.lines() if existing else []
-    return Applied(suite, counts, remarks, found.left_out, bool(changes.broken))
+    return Applied(suite, counts, remarks, result.left_out, bool(changes.broken))
 
 
-def _with_cases(made: Mapping[str, Any], existing: Mapping[str, Any] | None) -> Applied:
+def _with_cases(imported: Mapping[str, Any], existing: Mapping[str, Any] | None) -> Applied:
     """Add the cases whose ids are new, and those without one that the suite lacks."""
-    suite = existing or {**made, "test_cases": []}
+    suite = existing or {**imported, "test_cases": []}
     cases = suite["test_cases"]
-    known = {case["id"]: case for case in cases if "id" in case}
-    kept = [case for case in made["test_cases"] if case.get("id") in known or case in cases]
-    added = [case for case in made["test_cases"] if case not in kept]
-    other = [case["id"] for case in kept if "id" in case and case != known[case["id"]]]
+    by_id = {case["id"]: case for case in cases if "id" in case}
+    kept = [case for case in imported["test_cases"] if case.get("id") in by_id or case in cases]
+    added = [case for case in imported["test_cases"] if case not in kept]
+    other = [case["id"] for case in kept if "id" in case and case != by_id[case["id"]]]
     counts = [f"{plural(len(added), 'case')} added", *([f"{len(kept)} kept"] if kept else [])]
     remarks = [f"of those kept, {len(other)} differ from the file: {_listed(other)}"] if other else []
     return Applied({**suite, "test_cases": [*suite["test_cases"], *added]}, counts, remarks)
 
 
 def _with_answers(
-    found: ImportResult, name: str, existing: Mapping[str, Any] | None, tick: Tick
+    result: ImportResult, name: str, existing: Mapping[str, Any] | None, tick: Tick
 ) -> Applied:
-    usable = [each for each in found.answers if isinstance(each, RecordedAnswer)]
-    left_out = [*found.left_out, *(each for each in found.answers if isinstance(each, Problem))]
+    usable = [each for each in result.answers if isinstance(each, RecordedAnswer)]
+    left_out = [*result.left_out, *(each for each in result.answers if isinstance(each, Problem))]
     suite = new_suite(name, usable) if existing is None else dict(existing)
     cases = AnsweredCases(suite, is_new=existing is None)
     made_tools: Sequence[Any] = ()
-    for number, each in enumerate(usable):
+    for number, answer in enumerate(usable):
         tick(f"{number} of {plural(len(usable), 'case')} added")
         try:
-            cases.add(each)
-            made_tools = each.made_tools or made_tools
+            cases.add(answer)
+            made_tools = answer.made_tools or made_tools
         except UnusableError as error:
-            left_out.append(each.at.problem(str(error)))
+            left_out.append(answer.at.problem(str(error)))
     left_out.sort(key=lambda problem: problem.line)
-    if not cases.added and not cases.known:
+    if not cases.added and not cases.repeated:
         raise SuiteError(each_reason_once(left_out))
     counts = [f"{plural(len(cases.added), 'case')} added"]
     counts += [f"{cases.folded} identical ones merged"] if cases.folded else []
-    counts += [f"{cases.known} skipped: prompt already in suite"] if cases.known else []
+    counts += [f"{cases.repeated} skipped: prompt already in suite"] if cases.repeated else []
     unread = unread_text(kind for each in usable for kind in each.unread)
     remarks = [f"{unread}; the cases do not expect them"] if unread else []
     remarks += [_UNRECORDED.format(plural(len(made_tools), "tool"))] if made_tools else []
-    made = cases.finished()
-    same = [_listed(ids) for ids in disagreeing(made["test_cases"][len(cases.existing) :])]
+    whole = cases.finished()
+    same = [_listed(ids) for ids in disagreeing(whole["test_cases"][len(cases.existing) :])]
     remarks += [_DISAGREE.format(_listed(same, "; "))] if same else []
-    return Applied(made, counts, remarks, left_out)
+    return Applied(whole, counts, remarks, left_out)
 
 
 def _listed(texts: Sequence[str], between: str = ", ") -> str:

@@ -38,20 +38,20 @@ def request_parts(
     record: Any, keys: Sequence[str] = REQUEST_KEYS, depth: int = 0
 ) -> Iterator[Mapping[str, Any]]:
     """The record and the objects in it that may have fields of the request, the outermost first."""
-    found = body_of(record) if depth else decoded(record)
-    if isinstance(found, Mapping):
-        yield found
+    body = body_of(record) if depth else decoded(record)
+    if isinstance(body, Mapping):
+        yield body
         for key in keys if depth < MAX_DEPTH else ():
-            if found.get(key) is not None:
-                yield from request_parts(found[key], keys, depth + 1)
+            if body.get(key) is not None:
+                yield from request_parts(body[key], keys, depth + 1)
 
 
 def answer_parts(record: Any) -> Iterator[Mapping[str, Any]]:
     """The objects in a record that may be its answer, the outermost first."""
-    found = as_mapping(record)
+    fields = as_mapping(record)
     for key in (*ANSWER_KEYS, *WRAPPERS):
-        if found.get(key) is not None:
-            yield from request_parts(found[key], (*ANSWER_KEYS, *WRAPPERS), 1)
+        if fields.get(key) is not None:
+            yield from request_parts(fields[key], (*ANSWER_KEYS, *WRAPPERS), 1)
 
 
 def has_failed(answer: Mapping[str, Any]) -> bool:
@@ -92,29 +92,29 @@ def body_of(value: Any) -> Any:
             return _joined(list(events(value)))
         except (ValueError, RecursionError):
             raise UnusableError("the answer is a stream with data that is no JSON") from None
-    found = decoded(value)
-    chunks = found if isinstance(found, list) else [found]
+    body = decoded(value)
+    chunks = body if isinstance(body, list) else [body]
     if any(map(is_chunk, chunks)) or (
-        chunks is found and any("candidates" in c for c in objects_in(found))
+        chunks is body and any("candidates" in c for c in objects_in(body))
     ):
         return _joined(chunks)
-    return found
+    return body
 
 
 def is_chunk(value: Any) -> bool:
     """Whether it is a part of an answer that OpenAI or Anthropic streamed."""
-    found = as_mapping(value)
-    kind = as_text(found.get("type"))
-    is_delta = any("delta" in choice for choice in objects_in(found.get("choices")))
+    fields = as_mapping(value)
+    kind = as_text(fields.get("type"))
+    is_delta = any("delta" in choice for choice in objects_in(fields.get("choices")))
     is_event = kind.startswith("response.") or kind in _OF_MESSAGES
-    return is_delta or is_event or found.get("object") in _CHUNKS
+    return is_delta or is_event or fields.get("object") in _CHUNKS
 
 
 def _joined(chunks: list[Any]) -> Mapping[str, Any]:
-    found = objects_in(chunks)
-    kinds = {as_text(each.get("type")) for each in found}
-    choices = [choice for each in found for choice in objects_in(each.get("choices"))]
-    candidates = [one for each in found for one in objects_in(each.get("candidates"))]
+    objects = objects_in(chunks)
+    kinds = {as_text(each.get("type")) for each in objects}
+    choices = [choice for each in objects for choice in objects_in(each.get("choices"))]
+    candidates = [one for each in objects for one in objects_in(each.get("candidates"))]
     if any(each.get("index") for each in (*choices, *candidates)):
         raise UnusableError("the answer is a stream of several answers, which cannot be told apart")
     if any(kind.startswith("response.") for kind in kinds):
@@ -127,7 +127,7 @@ def _joined(chunks: list[Any]) -> Mapping[str, Any]:
         join = joined_chat
     else:
         raise UnusableError("the answer is a stream of a kind that is not known here")
-    whole, is_whole = join(found)
+    whole, is_whole = join(objects)
     if whole.get("error"):
         raise UnusableError("the answer is an error from the provider")
     if not is_whole:

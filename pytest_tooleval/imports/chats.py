@@ -226,31 +226,31 @@ def conversations(
     messages = _messages(parts, system)
     # An answer of the Responses API repeats the tools of its request.
     repeating = [part for part in answer_parts(value) if part.get("object") == "response"]
-    given = _field([*parts, *repeating], *_TOOLS)
+    tools = _field([*parts, *repeating], *_TOOLS)
     is_known = any(key in part for part in parts for key in _TOOLS)
-    made = OutsideTranscript(
+    base = OutsideTranscript(
         record.location,
         messages,
         model=next(filter(None, (as_text(part.get("model")) for part in parts)), NO_NAME),
-        tools=tool_values(given) if given is not None else [] if is_known else None,
+        tools=tool_values(tools) if tools is not None else [] if is_known else None,
         choice=_field(parts, "tool_choice", "function_call", "toolChoice"),
     )
     around = [as_mapping(source), value, *answer_parts(value)]
-    found = _replies(value)
-    if found is None:
-        return [_with_others(_described(made, value), around, messages)]
-    if not found:
+    replies = _replies(value)
+    if replies is None:
+        return [_with_others(_described(base, value), around, messages)]
+    if not replies:
         raise UnusableError(_NO_ANSWER)
     first = len(messages)
-    every = [*messages, *(message for reply in found for message in reply)]
+    every = [*messages, *(message for reply in replies for message in reply)]
     return [
-        _with_others(made._replace(messages=[*messages, *each], answers_from=first), around, every)
-        for each in found
+        _with_others(base._replace(messages=[*messages, *reply], answers_from=first), around, every)
+        for reply in replies
     ]
 
 
 def _with_others(
-    conversation: OutsideTranscript, parts: Sequence[Mapping[str, Any]], known: Sequence[Message]
+    conversation: OutsideTranscript, parts: Sequence[Mapping[str, Any]], messages_read: Sequence[Message]
 ) -> OutsideTranscript:
     """The conversation with what stands around it, in these parts, and may be a call not in it."""
     choices = [
@@ -259,12 +259,12 @@ def _with_others(
     unread: list[dict[str, Any]] = []
     for part in (*parts, *choices):
         others = {key: value for key, value in part.items() if key not in _READ}
-        unread += (each for each in unknown_calls(others, known) if each not in unread)
+        unread += (each for each in unknown_calls(others, messages_read) if each not in unread)
     messages = [*conversation.messages]
-    place = next((n for n in reversed(range(len(messages))) if messages[n]["role"] == "assistant"), None)
-    if unread and place is not None:
-        reply = messages[place]
-        messages[place] = {**reply, UNREAD: [*reply.get(UNREAD, ()), *unread]}
+    last = next((n for n in reversed(range(len(messages))) if messages[n]["role"] == "assistant"), None)
+    if unread and last is not None:
+        reply = messages[last]
+        messages[last] = {**reply, UNREAD: [*reply.get(UNREAD, ()), *unread]}
     return conversation._replace(messages=messages)
 
 
@@ -275,24 +275,24 @@ def conversation_reader(
 
     def read(record: Record) -> Iterator[Item]:
         value = record.value
-        made = convert(value) if isinstance(value, dict) else value
-        yield from conversations(record, made, system, value)
+        converted = convert(value) if isinstance(value, dict) else value
+        yield from conversations(record, converted, system, value)
 
     return EachRecord(read)
 
 
 def _described(conversation: OutsideTranscript, record: Mapping[str, Any]) -> OutsideTranscript:
     """The conversation with what its record says of it. UnusableError if a field has another type."""
-    found = typed(record, _About, "a conversation")
-    tokens = structs.asdict(found.usage or _Usage())
-    usage = Usage(**tokens, cost_usd=found.cost_usd, latency_s=found.latency_s)
+    about = typed(record, _About, "a conversation")
+    tokens = structs.asdict(about.usage or _Usage())
+    usage = Usage(**tokens, cost_usd=about.cost_usd, latency_s=about.latency_s)
     *before, last = conversation.messages
-    if last["role"] == "assistant" and found.finish_reason:
-        last = {"finish_reason": found.finish_reason, **last}
+    if last["role"] == "assistant" and about.finish_reason:
+        last = {"finish_reason": about.finish_reason, **last}
     return conversation._replace(
         messages=[*before, last],
-        case="" if found.case is None else str(found.case),
-        id="" if found.id is None else str(found.id),
+        case="" if about.case is None else str(about.case),
+        id="" if about.id is None else str(about.id),
         usage=usage,
     )
 
@@ -337,14 +337,14 @@ def draft_in(
     _require_user(prompt)
     replies = [each for each in said[start:] if each["role"] == "assistant"]
     every = (call for each in replies for call in read_calls(each, text_of(each), known).calls)
-    made = own_calls(every, known.names)
-    called = [f"{call.name}({_arguments_text(call)})" for call in made]
+    calls = own_calls(every, known.names)
+    called = [f"{call.name}({_arguments_text(call)})" for call in calls]
     draft = {
         "$comment": f"called: {', '.join(called) or 'no tool'}",
         "expected_tool": ANY_TOOL,
         "skip": why,
     }
-    return RecordedAnswer(prompt, offered, choice, [(call.name, {}) for call in made], draft=draft)
+    return RecordedAnswer(prompt, offered, choice, [(call.name, {}) for call in calls], draft=draft)
 
 
 def _require_user(messages: Iterable[Message]) -> None:
@@ -358,12 +358,12 @@ def _arguments_text(call: ToolCall) -> str:
 
 
 def _known(tools: Iterable[Mapping[str, Any]], choice: str | None = None) -> KnownTools:
-    given = (
+    definitions = (
         (definition["name"], tool.get("namespace"), as_mapping(definition.get("parameters")))
         for tool in tools
         for definition in [definition_of(tool)]
     )
-    return KnownTools.of(given, in_text=choice != "none")
+    return KnownTools.of(definitions, in_text=choice != "none")
 
 
 def _answer(
@@ -406,17 +406,17 @@ def _prompt(messages: Sequence[Message], known: KnownTools) -> list[Message]:
         ]
         if calls or message["content"] is not None or "tool_calls" not in message:
             fields = ("role", "content", "tool_call_id", "name")
-            own = {name: message[name] for name in fields if name in message}
-            prompt.append(own | ({"tool_calls": calls} if calls else {}))
+            plain = {name: message[name] for name in fields if name in message}
+            prompt.append(plain | ({"tool_calls": calls} if calls else {}))
     return prompt
 
 
 def _unread(message: Message, known: KnownTools) -> list[dict[str, Any]]:
     """Its parts of unknown types, and the unknown fields that hold a call."""
     return [
-        each
-        for each in message.get(UNREAD, ())
-        if "type" in each or not may_be_call(each) or is_call_like(each, known)
+        value
+        for value in message.get(UNREAD, ())
+        if "type" in value or not may_be_call(value) or is_call_like(value, known)
     ]
 
 
@@ -431,22 +431,22 @@ def _named(item: Any) -> str:
 
 def _whole(item: _Item) -> Message:
     """A message with the fields of the chat API, and with all that scoring and importing look at."""
-    made: Message = {"role": item.role, **({} if item.weight else {"weight": 0})}
+    chat: Message = {"role": item.role, **({} if item.weight else {"weight": 0})}
     if item.role in ("tool", "function"):
-        made |= {"role": "tool", "tool_call_id": item.tool_call_id}
+        chat |= {"role": "tool", "tool_call_id": item.tool_call_id}
         fields = {"status": item.status, "outcome": item.outcome, "is_error": item.is_error}
         answer = {**fields, "isError": item.is_error_of_mcp, "content": item.content}
-        made |= {"status": status_word(answer, text_of(answer)), APPROVED: item.approved is True}
+        chat |= {"status": status_word(answer, text_of(answer)), APPROVED: item.approved is True}
     elif item.role == "assistant":
-        made |= {**_ending(item), AGENT: as_text(item.agent)}
+        chat |= {**_ending(item), AGENT: as_text(item.agent)}
     if item.role in ("tool", "assistant"):
-        made[INNER] = item.inner is True
-    made["tool_calls"] = [_sent(call) for call in item.calls]
-    made |= {name: getattr(item, name) for name in EXTENSIONS}
-    made = {name: value for name, value in made.items() if value or name in ("weight", "tool_call_id")}
-    if item.name is not None and made["role"] != "tool":
-        made["name"] = item.name
-    return made | {"content": _content(item)}
+        chat[INNER] = item.inner is True
+    chat["tool_calls"] = [_sent(call) for call in item.calls]
+    chat |= {name: getattr(item, name) for name in EXTENSIONS}
+    chat = {name: value for name, value in chat.items() if value or name in ("weight", "tool_call_id")}
+    if item.name is not None and chat["role"] != "tool":
+        chat["name"] = item.name
+    return chat | {"content": _content(item)}
 
 
 def _ending(item: _Item) -> Message:
@@ -465,23 +465,23 @@ def _ending(item: _Item) -> Message:
 
 def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
     """The first value of one of these fields that is not empty."""
-    found = (decoded(part.get(name)) for name in names for part in parts)
-    return next(filter(None, found), None)
+    values = (decoded(part.get(name)) for name in names for part in parts)
+    return next(filter(None, values), None)
 
 
 def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list[Message]:
-    given = _field(parts, "messages")
-    if given is None:
+    items = _field(parts, "messages")
+    if items is None:
         inputs = (decoded(part.get("input")) for part in parts)
-        given = next((value for value in inputs if value and isinstance(value, (str, list))), None)
-    if isinstance(given, str):
-        given = [{"role": "user", "content": given}]
-    if not isinstance(given, list):
+        items = next((value for value in inputs if value and isinstance(value, (str, list))), None)
+    if isinstance(items, str):
+        items = [{"role": "user", "content": items}]
+    if not isinstance(items, list):
         raise UnusableError('no messages: expected "messages", a list of chat messages')
     if _field(parts, "previous_response_id", "conversation"):
         raise UnusableError("the earlier messages are stored by the provider, not in the record")
-    messages = chat_messages(given)
-    if any(as_mapping(each).get("type") == "function_call_output" for each in given):
+    messages = chat_messages(items)
+    if any(as_mapping(each).get("type") == "function_call_output" for each in items):
         # The Agents SDK keeps a run as items of the Responses API.
         for message in messages:
             if message["role"] == "tool" and (said := status_by(OPENAI_AGENTS, text_of(message))):
@@ -529,16 +529,16 @@ def _with_functions(message: Any) -> Any:
 
 
 def _nested(call: Any) -> Any:
-    found = as_mapping(call)
-    names = (found.get(key) for key in ("function", "name", "tool_name", "function_name"))
+    fields = as_mapping(call)
+    names = (fields.get(key) for key in ("function", "name", "tool_name", "function_name"))
     name = next((each for each in names if each is not None), None)
-    if not isinstance(name, str) or "custom" in found:
+    if not isinstance(name, str) or "custom" in fields:
         return call
     keys = ("arguments", "args", "input", "parameters", "kwargs")
-    given: Any = next((found[key] for key in keys if found.get(key) is not None), {})
-    given = _MALFORMED if found.get("parse_error") else given
-    id = next((found[key] for key in ("id", "call_id", "tool_call_id") if found.get(key)), None)
-    return called(id, name, given)
+    arguments: Any = next((fields[key] for key in keys if fields.get(key) is not None), {})
+    arguments = _MALFORMED if fields.get("parse_error") else arguments
+    id = next((fields[key] for key in ("id", "call_id", "tool_call_id") if fields.get(key)), None)
+    return called(id, name, arguments)
 
 
 def _is_same(one: _Function, other: _Function) -> bool:
@@ -548,7 +548,7 @@ def _is_same(one: _Function, other: _Function) -> bool:
 
 def _content(item: _Item) -> Any:
     if isinstance(item.content, list):
-        parts = [made for part in item.content if (made := _part(part))]
+        parts = [block for part in item.content if (block := _part(part))]
         return parts[0]["text"] if [each["type"] for each in parts] == ["text"] else parts
     if isinstance(item.content, dict):
         return json.dumps(item.content, ensure_ascii=False)
@@ -599,14 +599,14 @@ def _address_of(source: Mapping[str, Any]) -> str:
 
 def _sent(call: _ChatCall) -> dict[str, Any]:
     """A call as in the chat API, and with what that has no field for."""
-    known = {name: value for name in _OF_CALLS if (value := getattr(call, name))}
+    extras = {name: value for name in _OF_CALLS if (value := getattr(call, name))}
     if call.custom is not None:
         custom = {"name": call.custom.name, "input": call.custom.input}
-        return {"id": call.id, "type": "custom", "custom": custom, **known}
+        return {"id": call.id, "type": "custom", "custom": custom, **extras}
     function = call.function or _Function("")
-    given = function.arguments
-    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return {**called(call.id, function.name, text), **known}
+    arguments = function.arguments
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {**called(call.id, function.name, text), **extras}
 
 
 @lru_cache(maxsize=64)
@@ -617,8 +617,8 @@ def _offered(tools: str) -> Offered:
 
 def _tools(conversation: OutsideTranscript) -> tuple[Offered | None, str | None]:
     """The tools and the tool_choice of a request."""
-    given, choice = conversation.tools, conversation.choice
-    offered = None if given is None else _offered(canonical(given))
+    recorded, choice = conversation.tools, conversation.choice
+    offered = None if recorded is None else _offered(canonical(recorded))
     if offered is None or not offered.tools:
         return offered, choice if choice in ("auto", "required", "none") else None
     if choice is None:
@@ -663,12 +663,12 @@ def _replies(record: Mapping[str, Any]) -> list[_Said] | None:
         return _replies(inner) if isinstance(inner, dict) else None
     if has_failed(record):
         raise UnusableError(_ERROR)
-    found = next(filter(None, map(_replies_in, values)), [])
+    replies = next(filter(None, map(_replies_in, values)), [])
     unknown = next(filter(None, values), None)
-    if not found and unknown is not None:
+    if not replies and unknown is not None:
         what = looks_like(body_of(unknown))
         raise UnusableError(f"the answer is of a kind that is not known here: {what}")
-    return found
+    return replies
 
 
 def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
@@ -702,10 +702,10 @@ def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
 
 def _chosen(choice: Mapping[str, Any]) -> _Said:
     message, ended = as_mapping(choice.get("message")), choice.get("finish_reason")
-    found = _output([{**message, "finish_reason": ended}]) if message else []
-    if not found:
+    answers = _output([{**message, "finish_reason": ended}]) if message else []
+    if not answers:
         raise UnusableError(_NO_ANSWER)
-    *before, last = found[0]  # only messages of OpenAI keep how they ended
+    *before, last = answers[0]  # only messages of OpenAI keep how they ended
     return [*before, {"finish_reason": ended, **last} if ended and last["role"] == "assistant" else last]
 
 
@@ -718,8 +718,8 @@ def _output(items: list[Any]) -> list[_Said]:
 
 def _is_said(item: Any) -> bool:
     """Whether an item came from the provider, including answers to calls that the provider ran."""
-    found = as_mapping(item)
-    return found.get("role", "assistant") in _SPEAKERS and found.get("type") not in _FROM_CLIENTS
+    fields = as_mapping(item)
+    return fields.get("role", "assistant") in _SPEAKERS and fields.get("type") not in _FROM_CLIENTS
 
 
 _SPEAKERS = ("assistant", "model")
@@ -732,17 +732,17 @@ def _calls(messages: Sequence[Message], before: Sequence[Message], offered: Know
         transcript = transcript_of(messages, before, [offered])
     except ModelError as error:
         raise UnusableError(str(error)) from None
-    found: list[Call] = []
+    calls: list[Call] = []
     for call in own_calls(transcript.calls, offered.names):
         if call.arguments is None:
             shown = f"{show(call.name)}: {call.why_malformed}: {show(call.raw_arguments)}"
             raise UnusableError(f"a call of {shown}")
-        found.append((call.name, call.arguments))
+        calls.append((call.name, call.arguments))
     if transcript.unread is not None:
         raise UnusableError(f"the answer has {transcript.unread}")
     if transcript.no_answer is not None:
         raise UnusableError(f"no usable answer: {transcript.no_answer}")
-    return found
+    return calls
 
 
 def _decode(messages: Iterable[Message]) -> None:

@@ -52,9 +52,9 @@ def import_files(
         nonlocal secrets, count
         count += len(values)
         tick(f"{plural(count, 'record')} read")
-        found: list[Any] = redacted(values)
-        secrets += count_changed(values, found)
-        return found
+        cleaned: list[Any] = redacted(values)
+        secrets += count_changed(values, cleaned)
+        return cleaned
 
     def read(most: int | None) -> list[Batch]:
         nonlocal secrets, count
@@ -76,19 +76,19 @@ def import_files(
             raise ConfigError("a whole suite cannot be joined with other files: import it alone")
         suite = suites[0].suite
         cases = _chosen(suite["test_cases"], limit, sample)
-        found = ImportResult(name, suite={**suite, "test_cases": cases})
+        result = ImportResult(name, suite={**suite, "test_cases": cases})
     else:
-        given = _joined(lists)
-        left_out = [*problems, *(given.left_out if given else ())]
-        if given and len(lists) + len(problems) == len(items):
+        listing = _joined(lists)
+        left_out = [*problems, *(listing.left_out if listing else ())]
+        if listing and len(lists) + len(problems) == len(items):
             said = [line for each in lists for line in each.remarks]
-            found = ImportResult(name, given, left_out=left_out, remarks=said)
+            result = ImportResult(name, listing, left_out=left_out, remarks=said)
         else:
-            answers = _answers(items, given and given.tools, has_tools=has_tools, tick=tick)
-            found = ImportResult(name, answers=_chosen(answers, limit, sample), left_out=left_out)
+            answers = _answers(items, listing and listing.tools, has_tools=has_tools, tick=tick)
+            result = ImportResult(name, answers=_chosen(answers, limit, sample), left_out=left_out)
     if sample is not None:
-        found = found._replace(remarks=[*found.remarks, _SAMPLED.format(sample)])
-    return found._replace(secrets=secrets), [batch.line for batch in batches]
+        result = result._replace(remarks=[*result.remarks, _SAMPLED.format(sample)])
+    return result._replace(secrets=secrets), [batch.line for batch in batches]
 
 
 def _first(limit: int, read: Callable[[int | None], list[Batch]], *, has_tools: bool) -> list[Batch]:
@@ -99,21 +99,21 @@ def _first(limit: int, read: Callable[[int | None], list[Batch]], *, has_tools: 
     most = limit + 1
     while most < _MOST_RECORDS:
         try:
-            found = read(most)
+            batches = read(most)
         except SuiteError:
             break
-        is_cut, is_part = any(each.is_cut for each in found), any(each.is_part for each in found)
+        is_cut, is_part = any(each.is_cut for each in batches), any(each.is_part for each in batches)
         if not is_part and not is_cut:
-            return found
-        kinds = {type(each.format.read) for each in found}
+            return batches
+        kinds = {type(each.format.read) for each in batches}
         if not kinds <= {EachRecord, EachFile}:
             break
-        items = [each for batch in found for each in batch.items]
+        items = [each for batch in batches for each in batch.items]
         answers = _answers(items, None, has_tools=has_tools, tick=lambda text: None)
         usable = [each for each in answers if isinstance(each, RecordedAnswer)]
         is_known = not is_part or all(each.offered and not each.made_tools for each in usable)
         if len(usable) > limit and is_known and not (is_cut and EachFile in kinds):
-            return found
+            return batches
         most *= 8
     return read(None)
 
@@ -127,7 +127,7 @@ def _chosen(values: Sequence[T], limit: int | None, sample: int | None) -> list[
         chosen = {*places[:limit]}
     end = max(chosen, default=0) if len(chosen) < len(places) else len(values)
     return [
-        each for n, each in enumerate(values) if n in chosen or (n < end and isinstance(each, Problem))
+        item for n, item in enumerate(values) if n in chosen or (n < end and isinstance(item, Problem))
     ]
 
 
@@ -145,44 +145,44 @@ def _joined(lists: Sequence[ToolList]) -> ToolList | None:
 
 def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
     """The different lists of tools in a file. SuiteError if it has none, or cannot be read."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    lists: dict[str, list[dict[str, Any]]] = {}
     problems: list[Problem] = []
-    for each in (each for batch in read_files([path], clean=redacted) for each in batch.items):
-        if isinstance(each, Problem):
-            problems.append(each)
+    for item in (each for batch in read_files([path], clean=redacted) for each in batch.items):
+        if isinstance(item, Problem):
+            problems.append(item)
             continue
-        given = as_list(each.suite.get("tools")) if isinstance(each, MadeSuite) else each.tools
+        listed = as_list(item.suite.get("tools")) if isinstance(item, MadeSuite) else item.tools
         try:
-            tools = tool_definitions(list(given or ()))
+            tools = tool_definitions(list(listed or ()))
         except UnusableError as error:
-            problems.append(each.at.problem(str(error)))
+            problems.append(item.at.problem(str(error)))
         else:
-            found |= {canonical(tools): tools} if tools else {}
-    if not found:
+            lists |= {canonical(tools): tools} if tools else {}
+    if not lists:
         raise SuiteError(problems or [Problem(str(path), 1, 1, "", "no tools are recorded")])
-    return [*found.values()]
+    return [*lists.values()]
 
 
 def _answers(
-    items: Sequence[Item], given: Sequence[dict[str, Any]] | None, *, has_tools: bool, tick: Tick
+    items: Sequence[Item], tool_list: Sequence[dict[str, Any]] | None, *, has_tools: bool, tick: Tick
 ) -> list[RecordedAnswer | Problem]:
-    """The answers and expectations, with the `given` tools where none are recorded."""
+    """The answers and expectations, with these tools where none are recorded."""
     held = [each for each in items if isinstance(each, (OutsideTranscript, Expected))]
-    tools: Sequence[Any] | None = given
-    if given is None and not has_tools:
+    tools: Sequence[Any] | None = tool_list
+    if tool_list is None and not has_tools:
         without = [each for each in held if each.tools is None]
         tools = tools_seen(call for each in without for call in _calls_in(each)) or None
     answers: list[RecordedAnswer | Problem] = []
-    for number, each in enumerate(held):
+    for number, item in enumerate(held):
         tick(f"{number} of {plural(len(held), 'answer')} read")
-        offered = each._replace(tools=tools if each.tools is None else each.tools)
+        offered = item._replace(tools=tools if item.tools is None else item.tools)
         if isinstance(offered, OutsideTranscript):
-            found = [*answers_in(offered)]
+            of_item = [*answers_in(offered)]
         else:
-            found = [usable(offered.at, partial(expected_in, offered))]
-        if each.tools is None and tools and tools is not given:
-            found = [a if isinstance(a, Problem) else replace(a, made_tools=tools) for a in found]
-        answers += found
+            of_item = [usable(offered.at, partial(expected_in, offered))]
+        if item.tools is None and tools and tools is not tool_list:
+            of_item = [a if isinstance(a, Problem) else replace(a, made_tools=tools) for a in of_item]
+        answers += of_item
     return answers
 
 

@@ -61,30 +61,30 @@ def foreign_file(path: Path) -> str | None:
 
 def foreign_record(value: Any) -> str | None:
     """Two sentences about a record of a program that is not read; None if it is none."""
-    found = as_mapping(next(iter(as_list(value)), value))
-    name = next((name for name, keys in _SESSIONS if keys <= found.keys()), None)
-    other = _program_of(found)
+    fields = as_mapping(next(iter(as_list(value)), value))
+    name = next((name for name, keys in _SESSIONS if keys <= fields.keys()), None)
+    other = _program_of(fields)
     return _session(name) if name else _other(*other) if other else None
 
 
-def _program_of(found: Mapping[str, Any]) -> tuple[str, str] | None:
-    if isinstance(found.get("samples"), list) and "task" in as_mapping(found.get("eval")):
+def _program_of(fields: Mapping[str, Any]) -> tuple[str, str] | None:
+    if isinstance(fields.get("samples"), list) and "task" in as_mapping(fields.get("eval")):
         return _INSPECT
-    if {"run_type", "inputs"} <= next(iter(objects_in(found.get("post"))), found).keys():
+    if {"run_type", "inputs"} <= next(iter(objects_in(fields.get("post"))), fields).keys():
         return _LANGSMITH
-    if objects_in(found.get("prompt")) and ("completion" in found or "chosen" in found):
+    if objects_in(fields.get("prompt")) and ("completion" in fields or "chosen" in fields):
         return _TRL
-    said = [decoded(found.get(key)) for key in ("conversations", "conversation", "chosen")]
+    said = [decoded(fields.get(key)) for key in ("conversations", "conversation", "chosen")]
     turns = [turn for each in said for turn in (each if isinstance(each, list) else [each])]
-    first = next(iter(objects_in(found.get("messages"))), {})
-    described = first.get("role") == "system" and not found.get("tools")
+    first = next(iter(objects_in(fields.get("messages"))), {})
+    described = first.get("role") == "system" and not fields.get("tools")
     is_hermes = described and all(each in as_text(first.get("content")) for each in _HERMES)
     if is_hermes or any({"from", "value"} <= as_mapping(turn).keys() for turn in turns):
         return _SHAREGPT
-    expected = found.get("expected_tools", found.get("expectedTools"))
-    if isinstance(found.get("input"), str) and isinstance(expected, list) and "type" not in found:
+    expected = fields.get("expected_tools", fields.get("expectedTools"))
+    if isinstance(fields.get("input"), str) and isinstance(expected, list) and "type" not in fields:
         return _DEEPEVAL
-    return _XLAM if {"query", "answers", "tools"} <= found.keys() else None
+    return _XLAM if {"query", "answers", "tools"} <= fields.keys() else None
 
 
 def _session(name: str) -> str:

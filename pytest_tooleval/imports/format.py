@@ -61,20 +61,20 @@ class Format:
 
     def items(self, sources: Sequence[Source]) -> list[Item]:
         """What the files hold, and the problems with them."""
-        known: list[Source] = []
+        readable: list[Source] = []
         strange: list[Record] = []
         for source in sources:
-            own: list[Record] = []
+            records: list[Record] = []
             for record in source.records:
                 if self.is_strict and not self.holds(record.value):
                     strange.append(record)
                 else:
-                    own.append(record)
-            known += [replace(source, records=own)] if own else []
-        found = list(self.read(known))
-        if not found and not strange:
+                    records.append(record)
+            readable += [replace(source, records=records)] if records else []
+        items = list(self.read(readable))
+        if not items and not strange:
             strange = [record for source in sources for record in source.records][:1]
-        return [*map(self._refused, strange), *found]
+        return [*map(self._refused, strange), *items]
 
     def _refused(self, record: Record) -> Problem:
         return record.problem(f"read as {self.title}: expected {self.recognised}")

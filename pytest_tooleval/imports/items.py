@@ -50,8 +50,8 @@ Item = OutsideTranscript | Expected | ToolList | MadeSuite | Problem
 
 def reply(content: Any, calls: Sequence[Message], **others: Any) -> Message:
     """A reply in a chat message."""
-    made = {"role": "assistant", "content": content or (None if calls else "")}
-    return {**others, **made, **({"tool_calls": [*calls]} if calls else {})}
+    message = {"role": "assistant", "content": content or (None if calls else "")}
+    return {**others, **message, **({"tool_calls": [*calls]} if calls else {})}
 
 
 def called(id: Any, name: Any, arguments: Any) -> Message:

@@ -41,20 +41,20 @@ class Found(NamedTuple):
 
 def is_message(value: Any) -> bool:
     """Whether it is a chat message, or LangChain's."""
-    found = as_mapping(value)
-    has = "content" in found or "parts" in found or "tool_calls" in found
-    return bool(fields_of(found)) or (isinstance(found.get("role"), str) and has)
+    fields = as_mapping(value)
+    has = "content" in fields or "parts" in fields or "tool_calls" in fields
+    return bool(fields_of(fields)) or (isinstance(fields.get("role"), str) and has)
 
 
 def is_list(value: Any) -> bool:
     """Whether it is a conversation: messages only, one of which may be a reply."""
-    found = objects_in(value)
-    if not found or len(found) != len(as_list(value)):
+    objects = objects_in(value)
+    if not objects or len(objects) != len(as_list(value)):
         return False
-    if all("part_kind" in as_mapping(next(iter(as_list(each.get("parts"))), None)) for each in found):
+    if all("part_kind" in as_mapping(next(iter(as_list(each.get("parts"))), None)) for each in objects):
         return True
-    speakers = {*map(_speaker, found)}
-    return all(map(is_message, found)) and speakers <= _ROLES and not _REPLIES.isdisjoint(speakers)
+    speakers = {*map(_speaker, objects)}
+    return all(map(is_message, objects)) and speakers <= _ROLES and not _REPLIES.isdisjoint(speakers)
 
 
 def _speaker(message: Mapping[str, Any]) -> str:
@@ -63,12 +63,12 @@ def _speaker(message: Mapping[str, Any]) -> str:
 
 def lists_in(value: Any) -> list[Found]:
     """All lists of messages in a value, but for those that only repeat parts of another one."""
-    found = list(_walk(value, "", (), 0))
-    if len(found) > 1:
-        held = [{canonical(each) for each in one.messages} for one in found]
+    lists = list(_walk(value, "", (), 0))
+    if len(lists) > 1:
+        held = [{canonical(each) for each in one.messages} for one in lists]
         most = max(held, key=len)
-        found = [one for one, own in zip(found, held, strict=True) if own is most or not own <= most]
-    return found
+        lists = [one for one, keys in zip(lists, held, strict=True) if keys is most or not keys <= most]
+    return lists
 
 
 def _walk(value: Any, place: str, around: tuple[Mapping[str, Any], ...], depth: int) -> Iterator[Found]:
@@ -78,14 +78,14 @@ def _walk(value: Any, place: str, around: tuple[Mapping[str, Any], ...], depth: 
         if is_list(value):
             yield Found(place, value, around)
             return
-        for each in value:
-            yield from _walk(each, f"{place}/*", around, depth + 1)
+        for member in value:
+            yield from _walk(member, f"{place}/*", around, depth + 1)
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            if isinstance(each, (list, Mapping)):
+        for key, member in value.items():
+            if isinstance(member, (list, Mapping)):
                 others = {name: other for name, other in value.items() if name != key}
                 name = str(key).replace("~", "~0").replace("/", "~1")
-                yield from _walk(each, f"{place}/{name}", (others, *around), depth + 1)
+                yield from _walk(member, f"{place}/{name}", (others, *around), depth + 1)
 
 
 def answer_beside(found: Found) -> str | None:
@@ -102,11 +102,11 @@ def at_place(value: Any, place: str) -> list[Found]:
     for part in place.removeprefix("/").split("/") if place.strip("/") else ():
         name = part.replace("~1", "/").replace("~0", "~")
         held = [inner for each in held for inner in _step(each, name)]
-    found = [Found(place, each) for each in held if isinstance(each, list) and each]
-    if not found:
-        known = ", ".join(dict.fromkeys(each.place for each in lists_in(value)))
-        raise UnusableError(f"no list at {place}; lists of messages: {known or 'none'}")
-    return found
+    lists = [Found(place, each) for each in held if isinstance(each, list) and each]
+    if not lists:
+        places = ", ".join(dict.fromkeys(each.place for each in lists_in(value)))
+        raise UnusableError(f"no list at {place}; lists of messages: {places or 'none'}")
+    return lists
 
 
 def _step(value: Any, name: str) -> list[Any]:
@@ -124,22 +124,22 @@ def conversation_at(record: Record, found: Found) -> Record:
 
     Everything else is in `beside`, where it is only searched for calls.
     """
-    made: dict[str, Any] = {"messages": found.messages}
-    for each in reversed(found.around):
-        about = {key: each[key] for key, kind in _ABOUT.items() if isinstance(each.get(key), kind)}
-        made |= {"tools" if key == "tool_definitions" else key: value for key, value in about.items()}
-        if system := next(filter(None, (as_text(each.get(key)) for key in _SYSTEM)), ""):
-            made["instructions"] = system
+    fields: dict[str, Any] = {"messages": found.messages}
+    for outer in reversed(found.around):
+        about = {key: outer[key] for key, kind in _ABOUT.items() if isinstance(outer.get(key), kind)}
+        fields |= {"tools" if key == "tool_definitions" else key: value for key, value in about.items()}
+        if system := next(filter(None, (as_text(outer.get(key)) for key in _SYSTEM)), ""):
+            fields["instructions"] = system
     beside = [
         {
             key: _without(value)
-            for key, value in each.items()
+            for key, value in outer.items()
             if key not in (*_ABOUT, *_SYSTEM, *_EXPECTED)
         }
-        for each in found.around
+        for outer in found.around
     ]
     field = ": ".join(filter(None, (record.field, found.place)))
-    return record.inside({**made, **({"beside": beside} if any(beside) else {})}, field)
+    return record.inside({**fields, **({"beside": beside} if any(beside) else {})}, field)
 
 
 def _without(value: Any) -> Any:

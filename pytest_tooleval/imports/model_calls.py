@@ -55,10 +55,10 @@ def trace_reader(spans_of: Callable[[Record], Iterable[TraceSpan]], nothing: str
                 is_read = False
                 yield span.at.problem(redacted(str(error)))
         runs = ((span.trace, run) for span in spans if (run := tool_run_of(span)) is not None)
-        found = list(joined(spans, calls, runs))
-        if is_read and not found:
+        items = list(joined(spans, calls, runs))
+        if is_read and not items:
             yield records[0].problem(f"{nothing}{_attributes(spans)}")
-        yield from found
+        yield from items
 
     return EachFile(read)
 
@@ -75,47 +75,47 @@ def _calls_of(span: TraceSpan) -> Iterator[tuple[TraceSpan, ModelCall]]:
     if (call := call_of(span)) is not None:
         yield span, call
         return
-    for given, answer in _BODIES:
-        request = decoded(span.attributes.get(given))
+    for question, answer in _BODIES:
+        request = decoded(span.attributes.get(question))
         kind = as_text(span.attributes.get("mlflow.spanType", "LLM"))
-        if REQUEST == given in span.attributes or (request and kind in ("LLM", "CHAT_MODEL")):
+        if REQUEST == question in span.attributes or (request and kind in ("LLM", "CHAT_MODEL")):
             at = Record(Path(span.at.path), span.at.line, None, span.at.field)
-            for number, each in enumerate(calls_in(at, request, span.attributes.get(answer))):
-                yield replace(span) if number else span, each
+            for number, read in enumerate(calls_in(at, request, span.attributes.get(answer))):
+                yield replace(span) if number else span, read
             return
 
 
 def calls_in(record: Record, request: Any, answer: Any) -> Iterator[ModelCall]:
     """A call of a model for each answer. UnusableError if it cannot be read."""
-    made, reply = _request(request), _answer(answer)
+    body, reply = _request(request), _answer(answer)
     if reply is not None:
-        made = {**made, "response": reply}
-    for read in conversations(record, made, _SYSTEM):
+        body = {**body, "response": reply}
+    for read in conversations(record, body, _SYSTEM):
         first = len(read.messages) if reply is None else read.answers_from
         yield ModelCall([*read.messages[:first]], [*read.messages[first:]], read.tools, read.choice)
 
 
 def _request(value: Any) -> dict[str, Any]:
-    found = decoded(value)
-    if isinstance(found, str):
-        found = [{"role": "user", "content": found}]
-    if isinstance(found, list):
-        found = {"messages": found}
-    made = dict(as_mapping(found))
-    if isinstance(made.get("contents"), list):
-        return dict(converted(made))
-    messages = as_list(decoded(made.get("messages")))
+    request = decoded(value)
+    if isinstance(request, str):
+        request = [{"role": "user", "content": request}]
+    if isinstance(request, list):
+        request = {"messages": request}
+    request = dict(as_mapping(request))
+    if isinstance(request.get("contents"), list):
+        return dict(converted(request))
+    messages = as_list(decoded(request.get("messages")))
     if len(messages) == 1 and isinstance(messages[0], list):  # of a batch of one
         messages = messages[0]
-    return {**made, **({"messages": _messages(messages)} if messages else {})}
+    return {**request, **({"messages": _messages(messages)} if messages else {})}
 
 
 def _messages(values: Sequence[Any]) -> list[Any]:
     """Messages of the AI SDK, LangChain and OpenTelemetry as in the chat API; others as they are."""
     if any(is_message(each) and not _has_parts(each) for each in objects_in(values)):
         return [*chat_messages_of([*values])]
-    found = [chat_message(each) for each in values]
-    return [made for each in found for made in (in_chat(each) if _has_parts(each) else [each])]
+    messages = [chat_message(each) for each in values]
+    return [message for each in messages for message in (in_chat(each) if _has_parts(each) else [each])]
 
 
 def _has_parts(message: Any) -> bool:
@@ -125,21 +125,21 @@ def _has_parts(message: Any) -> bool:
 
 
 def _answer(value: Any) -> Any:
-    found = decoded(value)
-    if isinstance(found, Mapping):
-        first = _generation(found)
+    answer = decoded(value)
+    if isinstance(answer, Mapping):
+        first = _generation(answer)
         if first:  # LangChain's
             ended = as_mapping(first.get("generation_info")).get("finish_reason")
             return {"choices": [{"message": chat_message(first.get("message")), "finish_reason": ended}]}
-        if isinstance(found.get("messages"), list) and "choices" not in found:
-            return _messages(found["messages"])
-        is_one = _has_parts(found) or fields_of(found) or found.get("role") == "assistant"
-        return _messages([dict(found)]) if is_one else found or None
-    calls = objects_in(found)
+        if isinstance(answer.get("messages"), list) and "choices" not in answer:
+            return _messages(answer["messages"])
+        is_one = _has_parts(answer) or fields_of(answer) or answer.get("role") == "assistant"
+        return _messages([dict(answer)]) if is_one else answer or None
+    calls = objects_in(answer)
     if calls and all("toolCallId" in each for each in calls):  # the AI SDK's
         parts = [{"type": "tool-call", **each, "input": decoded(each.get("input"))} for each in calls]
         return [*chat_messages_of([{"role": "assistant", "content": parts}])]
-    return _messages(found) if isinstance(found, list) else found or None
+    return _messages(answer) if isinstance(answer, list) else answer or None
 
 
 def _generation(answer: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -44,8 +44,8 @@ def typed(value: Any, type: type[_T], what: str) -> _T:
     try:
         return msgspec.convert(value, type)
     except msgspec.ValidationError as error:
-        message, _, place = str(error).replace("`", "").partition(" - at $")
-        raise UnusableError(f"{what}{place}: {message[:1].lower()}{message[1:]}") from None
+        message, _, path = str(error).replace("`", "").partition(" - at $")
+        raise UnusableError(f"{what}{path}: {message[:1].lower()}{message[1:]}") from None
     except UnicodeEncodeError:  # msgspec does not take half of a surrogate pair
         return typed(without_surrogates(value), type, what)
 
@@ -84,22 +84,22 @@ def tool_definition(value: Any) -> dict[str, Any]:
         raise UnusableError(f"the tool {show(next(iter(value)))}, which only its provider can run")
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise UnusableError(f'expected a function with a "name", got {describe(function)}')
-    made = {key: function[key] for key in _FIELDS if function.get(key) is not None}
+    definition = {key: function[key] for key in _FIELDS if function.get(key) is not None}
     if (schema := schema_in(function)) is not None:
-        made["parameters"] = schema
-    return {"type": "function", "function": made}
+        definition["parameters"] = schema
+    return {"type": "function", "function": definition}
 
 
 def _custom(custom: Any) -> Tool:
     """A custom tool, whose grammar is flat in the Responses API."""
     if not isinstance(custom, dict) or not isinstance(custom.get("name"), str):
         raise UnusableError(f'expected a custom tool with a "name", got {describe(custom)}')
-    made = {key: custom[key] for key in _OF_CUSTOM if custom.get(key) is not None}
-    form = made.get("format")
+    definition = {key: custom[key] for key in _OF_CUSTOM if custom.get(key) is not None}
+    form = definition.get("format")
     if isinstance(form, dict) and form.get("type") == "grammar" and "grammar" not in form:
         grammar = {key: value for key, value in form.items() if key != "type"}
-        made["format"] = {"type": "grammar", "grammar": grammar}
-    return {"type": "custom", "custom": made}
+        definition["format"] = {"type": "grammar", "grammar": grammar}
+    return {"type": "custom", "custom": definition}
 
 
 def tool_definitions(values: Any) -> list[Tool]:
@@ -126,22 +126,22 @@ def offered_tools(values: Any) -> Offered:
 
 
 def _distinct(tools: Iterable[Tool]) -> list[Tool]:
-    found: dict[str, Tool] = {}
+    by_name: dict[str, Tool] = {}
     for tool in tools:
-        first = found.setdefault(name_in_suite(tool), tool)
+        first = by_name.setdefault(name_in_suite(tool), tool)
         if canonical(first) != canonical(tool):
             raise UnusableError(f"two different tools named {show(name_in_suite(tool))}")
-    return list(found.values())
+    return list(by_name.values())
 
 
 def _without_secrets(tool: Tool) -> Tool:
     """A provider's tool with names of variables in place of its secrets."""
-    made = {name: value for name, value in tool.items() if value is not None}
+    definition = {name: value for name, value in tool.items() if value is not None}
     label = re.sub(r"\W", "_", str(tool.get("server_label", tool["type"]))).upper()
-    if "authorization" in made:
-        made["authorization"] = f"{label}_TOKEN"
-    if isinstance(made.get("headers"), dict):
-        made["headers"] = {
-            name: re.sub(r"\W", "_", f"{label}_{name}").upper() for name in made["headers"]
+    if "authorization" in definition:
+        definition["authorization"] = f"{label}_TOKEN"
+    if isinstance(definition.get("headers"), dict):
+        definition["headers"] = {
+            name: re.sub(r"\W", "_", f"{label}_{name}").upper() for name in definition["headers"]
         }
-    return made
+    return definition

@@ -84,7 +84,7 @@ def read_files(
     problems: list[Problem] = []
     is_part = False
     size = 0
-    for path, is_inside in {each.resolve(): (each, own) for each, own in _files(paths)}.values():
+    for path, is_inside in {each.resolve(): (each, inner) for each, inner in _files(paths)}.values():
         if most is not None and is_inside and size >= most:
             is_part = True
             continue
@@ -105,11 +105,11 @@ def read_files(
     formats = all_formats()
     read: list[Batch] = []
     for name in [*sources]:
-        own = sources.pop(name)
-        files = [(source.path, source.place) for source in own]
-        is_cut = any(source.is_cut for source in own)
-        items = formats[name].items(own)
-        count = sum(len(source.records) for source in own)
+        parts = sources.pop(name)
+        files = [(source.path, source.place) for source in parts]
+        is_cut = any(source.is_cut for source in parts)
+        items = formats[name].items(parts)
+        count = sum(len(source.records) for source in parts)
         read.append(Batch(formats[name], files, count, items, is_cut, is_part))
     if problems and not read:
         raise SuiteError(each_reason_once(problems))
@@ -134,11 +134,11 @@ def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
             continue
         paths_in = sorted(path.rglob("*"))
         names = (each for each in paths_in if each.suffix in _ENDINGS or _is_yaml(each))
-        found = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
-        found = found or [each for each in paths_in if each.name == SKILL_FILE]
-        if not found:
+        files = [each for each in names if each.is_file() and not each.name.endswith(SUITE_ENDING)]
+        files = files or [each for each in paths_in if each.name == SKILL_FILE]
+        if not files:
             raise SuiteError([Problem(str(path), 1, 1, "", "no *.json or *.jsonl in this folder")])
-        yield from ((each, True) for each in found)
+        yield from ((each, True) for each in files)
 
 
 def _is_yaml(path: Path) -> bool:
@@ -202,20 +202,20 @@ def _at_messages(source: Source, place: str | None) -> tuple[Source, list[Proble
     places: dict[str, None] = {}
     for record in source.records:
         try:
-            found = lists_in(record.value) if place is None else at_place(record.value, place)
+            lists = lists_in(record.value) if place is None else at_place(record.value, place)
         except UnusableError as error:
             problems.append(record.problem(str(error)))
             continue
-        own = dict.fromkeys(each.place for each in found)
-        if place is None and (lost := next(filter(None, map(answer_beside, found)), None)):
-            problems.append(record.problem(_BESIDE.format(found[0].place, lost)))
+        here = dict.fromkeys(each.place for each in lists)
+        if place is None and (lost := next(filter(None, map(answer_beside, lists)), None)):
+            problems.append(record.problem(_BESIDE.format(lists[0].place, lost)))
             continue
-        if len(own) > 1:
-            problems.append(record.problem(_SEVERAL.format(", ".join(own), next(iter(own)))))
+        if len(here) > 1:
+            problems.append(record.problem(_SEVERAL.format(", ".join(here), next(iter(here)))))
             continue
-        unknown += [] if found else [record]
-        places |= own
-        records += (conversation_at(record, each) for each in found)
+        unknown += [] if lists else [record]
+        places |= here
+        records += (conversation_at(record, each) for each in lists)
     if unknown and not records and not problems:
         problems.append(unknown[0].problem(what_is(unknown[0].value)))
     elif unknown:
@@ -226,9 +226,9 @@ def _at_messages(source: Source, place: str | None) -> tuple[Source, list[Proble
 def _recognising(source: Source) -> list[str]:
     """The formats that recognise a file, but for those of which another one is a special case."""
     values = [record.value for record in source.records[:_LOOKED_AT]]
-    found = {name: each for name, each in all_formats().items() if _holds(each, values)}
-    general = {name for each in found.values() for name in each.over}
-    return [name for name in found if name not in general]
+    formats = {name: each for name, each in all_formats().items() if _holds(each, values)}
+    general = {name for each in formats.values() for name in each.over}
+    return [name for name in formats if name not in general]
 
 
 def _holds(format: Format, values: Sequence[Any]) -> bool:
@@ -243,8 +243,8 @@ def _without_foreign(source: Source) -> tuple[Source, list[Problem]]:
     """The file without the records of programs that are not read, and what to do about these."""
     reasons = [foreign_record(record.value) for record in source.records]
     pairs = [*zip(source.records, reasons, strict=True)]
-    own = [record for record, why in pairs if why is None]
-    return replace(source, records=own), [record.problem(why) for record, why in pairs if why]
+    records = [record for record, why in pairs if why is None]
+    return replace(source, records=records), [record.problem(why) for record, why in pairs if why]
 
 
 def _parts(
@@ -256,23 +256,23 @@ def _parts(
         yield from strange if source.records else strange[:1]
         if not source.records:
             return
-    found = [named] if named else [] if place else _recognising(source)
-    if not found or place:
+    names = [named] if named else [] if place else _recognising(source)
+    if not names or place:
         source, broken = _at_messages(source, place)
         yield from broken
         if not source.records:
             return
-        found = [named] if named else _recognising(source)
-    if len(found) == 1:
-        yield found[0], source
+        names = [named] if named else _recognising(source)
+    if len(names) == 1:
+        yield names[0], source
         return
     parts: dict[str | None, list[Record]] = {}
-    if found and all(all_formats()[name].calls for name in found):
+    if names and all(all_formats()[name].calls for name in names):
         for record in source.records:
-            own = _recognising(replace(source, records=[record]))
-            parts.setdefault(own[0] if len(own) == 1 else None, []).append(record)
+            formats = _recognising(replace(source, records=[record]))
+            parts.setdefault(formats[0] if len(formats) == 1 else None, []).append(record)
     if not parts or None in parts:
-        several = f"read as {' and as '.join(found)}: name one with --format"
-        yield source.records[0].problem(several if found else what_is(source.records[0].value))
+        several = f"read as {' and as '.join(names)}: name one with --format"
+        yield source.records[0].problem(several if names else what_is(source.records[0].value))
         return
-    yield from ((str(name), replace(source, records=own)) for name, own in parts.items())
+    yield from ((str(name), replace(source, records=records)) for name, records in parts.items())

@@ -88,13 +88,13 @@ def read_records(
         raise SuiteError([_problem(path, 1, data, error)]) from None
     records: list[Record] = []
     problems: list[Problem] = []
-    known: dict[bytes, Any] = {}
+    lists_seen: dict[bytes, Any] = {}
     for line, part in parts:
         try:
             value = msgspec.json.decode(part)
             if is_nested_deeper(value, _DEEPEST):
                 raise RecursionError
-            records.append(Record(path, line, _shared(clean([value])[0], known)))
+            records.append(Record(path, line, _shared(clean([value])[0], lists_seen)))
         except (msgspec.DecodeError, RecursionError) as error:
             problems.append(_problem(path, line, part, error))
     if not records and path.suffix not in _JSON and data.lstrip()[:1] not in (b"{", b"["):
@@ -114,15 +114,15 @@ def _bytes_of(path: Path, most: int | None) -> bytes:
         return data if is_enough else (data + file.read()).removeprefix(codecs.BOM_UTF8)
 
 
-def _shared(value: Any, known: dict[bytes, Any], depth: int = 0) -> Any:
+def _shared(value: Any, lists_seen: dict[bytes, Any], depth: int = 0) -> Any:
     """The value, whose lists of tools are the same object as equal ones of other records."""
     if not isinstance(value, dict) or depth > _DEEP_TOOLS:
         return value
-    for key, each in value.items():
-        if key in _LISTS_OF_TOOLS and isinstance(each, list):
-            value[key] = known.setdefault(msgspec.json.encode(each), each)
+    for key, member in value.items():
+        if key in _LISTS_OF_TOOLS and isinstance(member, list):
+            value[key] = lists_seen.setdefault(msgspec.json.encode(member), member)
         else:
-            _shared(each, known, depth + 1)
+            _shared(member, lists_seen, depth + 1)
     return value
 
 
@@ -154,10 +154,10 @@ def decoded(value: Any) -> Any:
     """The value, decoded if it is the JSON of an object or list as a string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            found = msgspec.json.decode(value)
+            data = msgspec.json.decode(value)
         except (ValueError, RecursionError):
             return value
-        return value if is_nested_deeper(found, MAX_DEPTH) else found
+        return value if is_nested_deeper(data, MAX_DEPTH) else data
     return value
 
 
@@ -194,15 +194,15 @@ def _has_lines(data: bytes) -> bool:
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     """The lines with their numbers, but for blank ones."""
-    place = 0
+    start = 0
     for number in count(1):
-        end = data.find(b"\n", place)
-        line = data[place:] if end < 0 else data[place:end]
+        end = data.find(b"\n", start)
+        line = data[start:] if end < 0 else data[start:end]
         if line.strip():
             yield number, line
         if end < 0:
             return
-        place = end + 1
+        start = end + 1
 
 
 def _members(data: bytes) -> list[tuple[int, bytes]]:
@@ -217,36 +217,36 @@ def _members(data: bytes) -> list[tuple[int, bytes]]:
             members = members if rest else [text.encode() for text in texts]
     if value.startswith(b"["):
         members = [bytes(raw) for raw in msgspec.json.decode(value, type=list[msgspec.Raw])]
-    found = []
+    numbered = []
     line, end = 1, 0
     for member in members:
         start = data.index(member, end)
         line += data.count(b"\n", end, start)
-        found.append((line, member))
+        numbered.append((line, member))
         line += member.count(b"\n")
         end = start + len(member)
-    return found
+    return numbered
 
 
 def _one_after_another(text: str) -> tuple[list[str], str]:
     """The texts of the JSON values that a text begins with, and the rest of the text."""
-    found: list[str] = []
-    place = len(text) - len(text.lstrip())
+    texts: list[str] = []
+    start = len(text) - len(text.lstrip())
     with suppress(ValueError, RecursionError):
-        while place < len(text):
-            _, end = _DECODE(text, place)
-            found.append(text[place:end])
+        while start < len(text):
+            _, end = _DECODE(text, start)
+            texts.append(text[start:end])
             space = _BETWEEN.match(text, end)
-            place = space.end() if space else end
-    return found, text[place:]
+            start = space.end() if space else end
+    return texts, text[start:]
 
 
 def _problem(path: Path, line: int, text: bytes, error: Exception) -> Problem:
     """An error of msgspec about a text that begins on this line, at its place in the file."""
     if isinstance(error, RecursionError):
         return Problem(str(path), line, 1, "", f"nested deeper than {_DEEPEST} levels")
-    message, _, place = str(error).removeprefix("JSON is malformed: ").partition(" (byte ")
-    before = text[: int(place.rstrip(")") or 0)]
+    message, _, offset = str(error).removeprefix("JSON is malformed: ").partition(" (byte ")
+    before = text[: int(offset.rstrip(")") or 0)]
     column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
     message = message.partition(" - at ")[0]
     line += before.count(b"\n")

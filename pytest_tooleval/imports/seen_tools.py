@@ -20,8 +20,8 @@ def tools_seen(calls: Iterable[Call]) -> list[dict[str, Any]]:
     return [_tool(name, every) for name, every in seen.items()]
 
 
-def _tool(name: str, found: list[Mapping[str, Any] | None]) -> dict[str, Any]:
-    every = [each for each in found if each is not None]
+def _tool(name: str, calls: list[Mapping[str, Any] | None]) -> dict[str, Any]:
+    every = [each for each in calls if each is not None]
     if not every:
         return {"type": "custom", "custom": {"name": name}}
     kinds: dict[str, dict[str, None]] = {}

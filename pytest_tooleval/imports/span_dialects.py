@@ -50,7 +50,7 @@ class ModelCall:
     `choice` is how to choose among them.
     """
 
-    given: list[Message]
+    prompt: list[Message]
     said: list[Message]
     tools: Sequence[Any] | None
     choice: Any = None
@@ -99,8 +99,8 @@ def tool_run_of(span: TraceSpan) -> ToolRun | None:
 
 def arguments_text(value: Any) -> str:
     """Arguments of a call as the same text wherever they stand; empty unless they are an object."""
-    found = decoded(value)
-    return canonical(found) if isinstance(found, dict) else ""
+    arguments = decoded(value)
+    return canonical(arguments) if isinstance(arguments, dict) else ""
 
 
 def tool_name_of(span: TraceSpan) -> str:
@@ -125,12 +125,12 @@ def call_of(span: TraceSpan) -> ModelCall | None:
     if attributes.get("gen_ai.operation.name") not in _ASKING or _kind(attributes) != "llm":
         return None
     for read in (_conventions, _openinference, _openllmetry, _vercel):
-        found = read(attributes)
-        if found is not None:
+        parts = read(attributes)
+        if parts is not None:
             ended = _ended(attributes)
-            replies = [{**each, **_given(ended)} for each in objects_of(found[1], "the answer")]
-            call = ModelCall(_chat(found[0]), _chat(replies)[:1], found[2])
-            return call if call.given or call.said else None
+            replies = [{**each, **_filled(ended)} for each in objects_of(parts[1], "the answer")]
+            call = ModelCall(_chat(parts[0]), _chat(replies)[:1], parts[2])
+            return call if call.prompt or call.said else None
     return None
 
 
@@ -144,7 +144,7 @@ def _ended(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {"refusal": message.get("refusal"), "stop_reason": reason or choice.get("finish_reason")}
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value}
 
 
@@ -152,10 +152,10 @@ def _first(value: Any) -> Mapping[str, Any]:
     return as_mapping(next(iter(as_list(value)), None))
 
 
-_Found = tuple[list[Any], list[Any], "list[Any] | None"]
+_Parts = tuple[list[Any], list[Any], "list[Any] | None"]
 
 
-def _conventions(attributes: Mapping[str, Any]) -> _Found | None:
+def _conventions(attributes: Mapping[str, Any]) -> _Parts | None:
     if "gen_ai.input.messages" not in attributes:
         return None
     instructions = _list(attributes, "gen_ai.system_instructions")
@@ -167,20 +167,20 @@ def _conventions(attributes: Mapping[str, Any]) -> _Found | None:
     )
 
 
-def _openinference(attributes: Mapping[str, Any]) -> _Found | None:
-    given = [_unwrapped(each) for each in _nested(attributes, "llm.input_messages")]
+def _openinference(attributes: Mapping[str, Any]) -> _Parts | None:
+    prompt = [_unwrapped(each) for each in _nested(attributes, "llm.input_messages")]
     replies = [_unwrapped(each) for each in _nested(attributes, "llm.output_messages")]
     tools = [
         decoded(_inner(each, "tool").get("json_schema")) for each in _nested(attributes, "llm.tools")
     ]
-    return (given, replies, tools or None) if given or replies else None
+    return (prompt, replies, tools or None) if prompt or replies else None
 
 
 def _unwrapped(value: dict[str, Any]) -> dict[str, Any]:
     message = dict(_inner(value, "message"))
     if "tool_calls" in message:
         message["tool_calls"] = [
-            _inner(each, "tool_call") for each in objects_of(message.get("tool_calls"), "tool_calls")
+            _inner(call, "tool_call") for call in objects_of(message.get("tool_calls"), "tool_calls")
         ]
     if "contents" in message:
         parts = objects_of(message.get("contents"), "contents")
@@ -192,16 +192,16 @@ def _inner(value: Any, name: str) -> Mapping[str, Any]:
     return as_mapping(as_mapping(value).get(name))
 
 
-def _openllmetry(attributes: Mapping[str, Any]) -> _Found | None:
-    given, replies = _nested(attributes, "gen_ai.prompt"), _nested(attributes, "gen_ai.completion")
+def _openllmetry(attributes: Mapping[str, Any]) -> _Parts | None:
+    prompt, replies = _nested(attributes, "gen_ai.prompt"), _nested(attributes, "gen_ai.completion")
     tools = _nested(attributes, "llm.request.functions")
     for tool in tools:
         tool["parameters"] = decoded(tool.get("parameters"))
-    messages = ([_flat(each) for each in given], [_flat(each) for each in replies])
-    return (*messages, tools or None) if given else None
+    messages = ([_flat(each) for each in prompt], [_flat(each) for each in replies])
+    return (*messages, tools or None) if prompt else None
 
 
-def _vercel(attributes: Mapping[str, Any]) -> _Found | None:
+def _vercel(attributes: Mapping[str, Any]) -> _Parts | None:
     """The spans `ai.*` of the AI SDK; those around them repeat the last answer."""
     if "ai.prompt.messages" not in attributes:
         return None
@@ -239,8 +239,8 @@ def in_chat(message: Any) -> Iterator[dict[str, Any]]:
     role = _ROLES.get(str(message.get("role")), message.get("role"))
     parts = message.get("parts")
     if not isinstance(parts, list):
-        known = ("content", "tool_calls", "tool_call_id", "status", "is_error", *_ENDINGS)
-        yield {"role": role, **{key: message[key] for key in known if message.get(key) is not None}}
+        names = ("content", "tool_calls", "tool_call_id", "status", "is_error", *_ENDINGS)
+        yield {"role": role, **{key: message[key] for key in names if message.get(key) is not None}}
         return
     refusal = message.get("refusal")
     texts: list[str] = []
@@ -270,20 +270,20 @@ def in_chat(message: Any) -> Iterator[dict[str, Any]]:
         elif kind not in ("reasoning", "thinking", "compaction"):
             chat.keep(part)
     empty: dict[str, Any] = {}
-    made, *answers = chat.messages or [empty]
-    calls += made.get("tool_calls", ())
+    first, *answers = chat.messages or [empty]
+    calls += first.get("tool_calls", ())
     if texts or calls or role == "assistant":
         content = None if calls and not texts else "\n".join(texts)
         ended = {**{key: message.get(key) for key in _ENDINGS}, "refusal": refusal}
-        yield {**made, **ended, "role": role, "content": content, "tool_calls": calls or None}
+        yield {**first, **ended, "role": role, "content": content, "tool_calls": calls or None}
     yield from answers
 
 
 def _given_to_server(part: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments of a call that the provider answers itself."""
     call = as_mapping(part.get("server_tool_call"))
-    given = first_of(call, "input", "arguments", "action")
-    return given if isinstance(given, Mapping) else {k: v for k, v in call.items() if k != "type"}
+    inputs = first_of(call, "input", "arguments", "action")
+    return inputs if isinstance(inputs, Mapping) else {k: v for k, v in call.items() if k != "type"}
 
 
 def as_text(value: Any) -> str:
@@ -293,13 +293,13 @@ def as_text(value: Any) -> str:
 
 def _list(attributes: Mapping[str, Any], name: str) -> list[Any]:
     value = attributes.get(name)
-    found = decoded(value)
-    if value and not isinstance(found, list):
+    values = decoded(value)
+    if value and not isinstance(values, list):
         raise UnusableError(
             f"{name}: expected a list as JSON, got {show(value)}; was it cut off by "
             "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT?"
         )
-    return found or []
+    return values or []
 
 
 def _nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
@@ -314,8 +314,8 @@ def _nested(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
             child = inner.setdefault(part, {})
             inner = child if isinstance(child, dict) else {}
         inner[path[-1]] = value
-    found = _as_lists(tree)
-    return objects_of(found, prefix) if isinstance(found, list) else []
+    lists = _as_lists(tree)
+    return objects_of(lists, prefix) if isinstance(lists, list) else []
 
 
 def _as_lists(value: Any) -> Any:

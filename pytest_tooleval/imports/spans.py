@@ -55,17 +55,17 @@ def holds_spans(value: Any) -> bool:
 
 def _batch(value: Any) -> Any:
     """The batch in what Tempo wraps around it."""
-    found = as_mapping(value)
-    if isinstance(found.get("batches"), list):
-        return {"resourceSpans": found["batches"]}
-    held = as_mapping(found.get("trace"))
+    fields = as_mapping(value)
+    if isinstance(fields.get("batches"), list):
+        return {"resourceSpans": fields["batches"]}
+    held = as_mapping(fields.get("trace"))
     return held if any(key in held for key in (*_SIGNALS, "batches")) else value
 
 
 def _in_export(value: Any) -> list[dict[str, Any]]:
     """The spans in a trace that Jaeger or MLflow exports."""
-    found = as_mapping(value)
-    held = as_mapping(found.get("data")) if "info" in found else found if "traceID" in found else {}
+    fields = as_mapping(value)
+    held = as_mapping(fields.get("data")) if "info" in fields else fields if "traceID" in fields else {}
     return objects_in(held.get("spans"))
 
 
@@ -146,11 +146,11 @@ def _exported(span: Mapping[str, Any]) -> dict[str, Any]:
     """Jaeger's tags, or MLflow's attributes with what OpenTelemetry has for its tools."""
     if tags := objects_in(span.get("tags")):
         return {as_text(each.get("key")): each.get("value") for each in tags}
-    found = {key: _unquoted(each) for key, each in as_mapping(span.get("attributes")).items()}
-    if found.get("mlflow.spanType") == "TOOL":
-        found["gen_ai.tool.name"] = span.get("name")
-        found["gen_ai.tool.call.arguments"] = found.get("mlflow.spanInputs")
-    return found
+    attributes = {key: _unquoted(each) for key, each in as_mapping(span.get("attributes")).items()}
+    if attributes.get("mlflow.spanType") == "TOOL":
+        attributes["gen_ai.tool.name"] = span.get("name")
+        attributes["gen_ai.tool.call.arguments"] = attributes.get("mlflow.spanInputs")
+    return attributes
 
 
 def _unquoted(value: Any) -> Any:
@@ -177,23 +177,23 @@ def _flattened(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str
     if depth > _DEEPEST or (not inner and name):
         yield name, value
         return
-    for key, each in inner:
-        yield from _flattened(each, f"{name}.{key}" if name else str(key), depth + 1)
+    for key, member in inner:
+        yield from _flattened(member, f"{name}.{key}" if name else str(key), depth + 1)
 
 
 def _attributes(pairs: Any) -> dict[str, Any]:
     """The values in pairs of OTLP, such as `{"stringValue": ...}`."""
-    found = objects_of(pairs, "attributes")
-    if not all(isinstance(pair.get("key"), str) for pair in found):
+    objects = objects_of(pairs, "attributes")
+    if not all(isinstance(pair.get("key"), str) for pair in objects):
         raise UnusableError("attributes: expected objects with a key")
-    return {pair["key"]: _plain(as_mapping(pair.get("value"))) for pair in found}
+    return {pair["key"]: _plain(as_mapping(pair.get("value"))) for pair in objects}
 
 
 def _plain(value: Mapping[str, Any]) -> Any:
-    kind, given = next(iter(value.items()), ("", None))
-    held = given.get("values") if isinstance(given, Mapping) else given
+    kind, content = next(iter(value.items()), ("", None))
+    held = content.get("values") if isinstance(content, Mapping) else content
     if kind == "arrayValue":
         return [_plain(each) for each in objects_of(held, kind)]
     if kind == "kvlistValue":
         return _attributes(held)
-    return _number(given) if kind == "intValue" else given
+    return _number(content) if kind == "intValue" else content

@@ -46,25 +46,25 @@ def holds_tools(value: Any) -> bool:
     return any(key in value for key in (*_MEMBERS, *_WRAPPERS)) or _is_openapi(value) or _by_name(value)
 
 
-def tool_values(given: Any) -> list[Any]:
+def tool_values(tools: Any) -> list[Any]:
     """The tools in a list, or in what has a list of them. UnusableError if there is none."""
-    given = decoded(given)
-    if isinstance(given, list):
-        return [tool for value in given for tool in _unwrapped(decoded(value))]
-    if not isinstance(given, Mapping):
-        raise UnusableError(f'"tools": expected a list of tools, got {describe(given)}')
-    if "jsonrpc" in given:
-        return tool_values(given.get("result"))
-    if _is_openapi(given):
-        return list(_operations(given))
+    tools = decoded(tools)
+    if isinstance(tools, list):
+        return [tool for value in tools for tool in _unwrapped(decoded(value))]
+    if not isinstance(tools, Mapping):
+        raise UnusableError(f'"tools": expected a list of tools, got {describe(tools)}')
+    if "jsonrpc" in tools:
+        return tool_values(tools.get("result"))
+    if _is_openapi(tools):
+        return list(_operations(tools))
     for key in _WRAPPERS:
-        if isinstance(decoded(given.get(key)), (list, dict)):
-            return tool_values(given[key])
-    if any(key in given for key in _MEMBERS):
-        return list(_unwrapped(given))
-    if _by_name(given):
-        return [{**value, "name": name} for name, value in given.items()]
-    raise UnusableError(f'"tools": expected a list of tools, got {describe(given)}')
+        if isinstance(decoded(tools.get(key)), (list, dict)):
+            return tool_values(tools[key])
+    if any(key in tools for key in _MEMBERS):
+        return list(_unwrapped(tools))
+    if _by_name(tools):
+        return [{**value, "name": name} for name, value in tools.items()]
+    raise UnusableError(f'"tools": expected a list of tools, got {describe(tools)}')
 
 
 def _is_openapi(value: Mapping[str, Any]) -> bool:
@@ -127,16 +127,16 @@ def _is_optional(value: Mapping[str, Any]) -> bool:
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    made = {key: value for key, value in schema.items() if not _is_flag(key, value)}
-    kind = made.get("type")
+    plain = {key: value for key, value in schema.items() if not _is_flag(key, value)}
+    kind = plain.get("type")
     if isinstance(kind, str) and kind not in _JSON_TYPES:
-        del made["type"]
-        made = {**_typed(kind), **made}
-    properties = as_mapping(made.get("properties"))
+        del plain["type"]
+        plain = {**_typed(kind), **plain}
+    properties = as_mapping(plain.get("properties"))
     flagged = [name for name, each in properties.items() if as_mapping(each).get("required") is True]
     if flagged:
-        made["required"] = list(dict.fromkeys([*as_list(made.get("required")), *flagged]))
-    return made
+        plain["required"] = list(dict.fromkeys([*as_list(plain.get("required")), *flagged]))
+    return plain
 
 
 def _is_flag(key: str, value: Any) -> bool:
@@ -153,11 +153,11 @@ def _typed(kind: str) -> dict[str, Any]:
         return _typed(inner)
     if outer in _ANY:
         return {}
-    found = _TYPES.get(outer, outer)
-    if found not in _JSON_TYPES:
+    json_type = _TYPES.get(outer, outer)
+    if json_type not in _JSON_TYPES:
         return {"type": kind}  # a mistake, which is reported
-    items = _typed(inner) if found == "array" and inner and "," not in inner else {}
-    return {"type": found, **({"items": items} if items else {})}
+    items = _typed(inner) if json_type == "array" and inner and "," not in inner else {}
+    return {"type": json_type, **({"items": items} if items else {})}
 
 
 def _operations(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -171,18 +171,18 @@ def _operations(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             words = re.findall(r"\w+", f"{method} {path}")
             name = as_text(operation.get("operationId")) or "_".join(words)
             about = as_text(operation.get("description")) or as_text(operation.get("summary"))
-            given = [*shared, *as_list(operation.get("parameters"))]
-            tool = {"name": name, "parameters": _parameters(document, operation, given)}
+            parameters = [*shared, *as_list(operation.get("parameters"))]
+            tool = {"name": name, "parameters": _parameters(document, operation, parameters)}
             yield {**tool, "description": about} if about else tool
 
 
 def _parameters(
-    document: Mapping[str, Any], operation: Mapping[str, Any], given: list[Any]
+    document: Mapping[str, Any], operation: Mapping[str, Any], parameters: list[Any]
 ) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
-    for each in given:
-        parameter = _resolved(document, each)
+    for entry in parameters:
+        parameter = _resolved(document, entry)
         name, about = as_text(parameter.get("name")), as_text(parameter.get("description"))
         schema = parameter.get("schema") or {"type": parameter.get("type", "string")}
         properties[name] = {**({"description": about} if about else {}), **as_mapping(schema)}
@@ -197,10 +197,10 @@ def _parameters(
     elif schema:
         properties["body"] = media["schema"]
         required += ["body"] if body.get("required") is True else []
-    made = {"type": "object", "properties": properties}
+    whole = {"type": "object", "properties": properties}
     if required:
-        made["required"] = list(dict.fromkeys(required))
-    return _with_definitions(document, made)
+        whole["required"] = list(dict.fromkeys(required))
+    return _with_definitions(document, whole)
 
 
 def _resolved(document: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
@@ -218,16 +218,16 @@ _SCHEMA = re.compile(r"#/(?:components/schemas|definitions)/(.+)")
 
 def _with_definitions(document: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """The schema with the definitions in the document that it refers to."""
-    found: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
 
     def local(part: dict[str, Any]) -> dict[str, Any]:
         match = _SCHEMA.fullmatch(as_text(part.get("$ref")))
         if match is None:
             return part
-        if match[1] not in found:
-            found[match[1]] = None  # it may refer to itself
-            found[match[1]] = changed(dict(_resolved(document, part)), local)
+        if match[1] not in definitions:
+            definitions[match[1]] = None  # it may refer to itself
+            definitions[match[1]] = changed(dict(_resolved(document, part)), local)
         return {**part, "$ref": f"#/$defs/{match[1]}"}
 
-    made: dict[str, Any] = changed(schema, local)
-    return {**made, "$defs": found} if found else made
+    local_schema: dict[str, Any] = changed(schema, local)
+    return {**local_schema, "$defs": definitions} if definitions else local_schema

@@ -86,29 +86,29 @@ _AGENTS = ("gen_ai.agent.name", "agent.name")
 def _agent_of(around: Sequence[TraceSpan], tool: TraceSpan | None) -> str:
     """The name of the agent in the nearest of these spans, or else of the tool that it is."""
     inside = around if tool is None else around[: around.index(tool)]
-    found = next((name for each in inside if (name := first_of(each.attributes, *_AGENTS))), None)
-    if found is None and tool is not None:
-        found = tool_name_of(tool)
-    return str(found or "")
+    agent = next((name for each in inside if (name := first_of(each.attributes, *_AGENTS))), None)
+    if agent is None and tool is not None:
+        agent = tool_name_of(tool)
+    return str(agent or "")
 
 
 def _put_inside(tool: TraceSpan, of_tool: _Chains, chains: Sequence[_Chain]) -> None:
     """Put conversations of an agent that is a tool behind the call of a model that asked for it."""
     run = tool_run_of(tool)
     before = [
-        (_makes(chain, place, run), span.start, chain, place)
+        (_makes(chain, index, run), span.start, chain, index)
         for chain in chains
-        for place, span in enumerate(chain.spans)
+        for index, span in enumerate(chain.spans)
         if span.trace == tool.trace and span.start <= tool.start
     ]
     if before:
-        *_, chain, place = max(before, key=lambda each: each[:2])
-        chain.inner += [(place, each) for each in of_tool.all]
+        *_, chain, index = max(before, key=lambda each: each[:2])
+        chain.inner += [(index, each) for each in of_tool.all]
 
 
-def _makes(chain: _Chain, place: int, run: ToolRun | None) -> bool:
+def _makes(chain: _Chain, index: int, run: ToolRun | None) -> bool:
     """Whether this call of a model asked for a tool's run."""
-    calls = (call for reply in chain.replies[place] for call in reply.get("tool_calls") or ())
+    calls = (call for reply in chain.replies[index] for call in reply.get("tool_calls") or ())
     return run is not None and any(
         call["id"] == run.call if run.call else call["function"]["name"] == run.name for call in calls
     )
@@ -136,22 +136,22 @@ class _ToolRuns:
 
     def statuses(self, chain: _Chain) -> dict[str, StatusWord]:
         """What became of the calls of a conversation, by their ids, where its tools say it."""
-        found: dict[str, StatusWord] = {}
+        words: dict[str, StatusWord] = {}
         following = [*chain.spans[1:], None]
         for span, replies, then in zip(chain.spans, chain.replies, following, strict=True):
             for call in (each for reply in replies for each in reply.get("tool_calls") or ()):
                 run = self.of(span.trace, call)
                 status = run.status if run else self._between(span, then, call["function"])
                 if status is not None:
-                    found[str(call["id"])] = status
-        return found
+                    words[str(call["id"])] = status
+        return words
 
     def _between(
         self, span: TraceSpan, then: TraceSpan | None, function: Mapping[str, Any]
     ) -> StatusWord | None:
         """What became of a call, by the runs between this call of the model and the next."""
-        name, made = str(function["name"]), arguments_text(function["arguments"])
-        keys = {(span.trace, name, made), (span.trace, name, "")}
+        name, arguments = str(function["name"]), arguments_text(function["arguments"])
+        keys = {(span.trace, name, arguments), (span.trace, name, "")}
         for key in keys:
             if (span, key) not in self._seen:
                 runs = self._others.get(key, [])
@@ -187,34 +187,34 @@ class _Chains:
 
     def add(self, span: TraceSpan, call: ModelCall, case: TraceSpan | None) -> _Chain:
         """Continue the conversation given to the model, or begin a new one."""
-        given = call.given
-        chain = self._given(span, given, case)
+        prompt = call.prompt
+        chain = self._older(span, prompt, case)
         if chain is None:
-            ids = (each.get("tool_call_id") for each in given if each["role"] == "tool")
+            ids = (each.get("tool_call_id") for each in prompt if each["role"] == "tool")
             chain = next((c for id in ids if (c := self._by_call.get((span.trace, id)))), None)
             if chain is not None:  # earlier messages are stored by the provider, or were cut off
                 last = max(
-                    (n for n, each in enumerate(given) if each["role"] == "assistant"), default=-1
+                    (n for n, each in enumerate(prompt) if each["role"] == "assistant"), default=-1
                 )
-                new = (each for each in given[last + 1 :] if each["role"] not in SYSTEM_ROLES)
-                given = [*chain.messages, *new]
+                new = (each for each in prompt[last + 1 :] if each["role"] not in SYSTEM_ROLES)
+                prompt = [*chain.messages, *new]
         if chain is None:
             chain = _Chain(span, case)
             self.all.append(chain)
         else:
             self._by_key[chain.key].remove(chain)
-        chain.messages = [*given, *call.said]
+        chain.messages = [*prompt, *call.said]
         chain.spans.append(span)
         chain.replies.append(call.said)
         if call.tools is not None:
             chain.tools, chain.choice = call.tools, call.choice
         *_, chain.key = [0, *_keys(chain.messages)]
         self._by_key.setdefault(chain.key, []).append(chain)
-        for made in chain.messages[-1].get("tool_calls") or ():
-            self._by_call[span.trace, made["id"]] = chain
+        for tool_call in chain.messages[-1].get("tool_calls") or ():
+            self._by_call[span.trace, tool_call["id"]] = chain
         return chain
 
-    def _given(self, span: TraceSpan, messages: list[Message], case: TraceSpan | None) -> _Chain | None:
+    def _older(self, span: TraceSpan, messages: list[Message], case: TraceSpan | None) -> _Chain | None:
         for key in reversed(list(_keys(messages))):
             same = [chain for chain in self._by_key.get(key, ()) if _may_go_on(chain, span, case)]
             if same:
@@ -264,22 +264,22 @@ def _messages(chain: _Chain, runs: _ToolRuns) -> list[Message]:
     statuses = runs.statuses(chain)
     messages = [_with_status(each, statuses) for each in messages]
     # The last replies are those of the spans.
-    said = [place for place, each in enumerate(messages) if each["role"] == "assistant"]
-    spans = [place for place, replies in enumerate(chain.replies) if replies]
-    for place, span in zip(reversed(said), reversed(spans), strict=False):
+    said = [index for index, each in enumerate(messages) if each["role"] == "assistant"]
+    spans = [index for index, replies in enumerate(chain.replies) if replies]
+    for index, span in zip(reversed(said), reversed(spans), strict=False):
         name = chain.agents[span]
-        messages[place] = {**messages[place], **({AGENT: name} if name else {})}
-        own = [each for at, inner in chain.inner if at == span for each in _inner(inner, runs)]
-        messages[place + 1 : place + 1] = own
+        messages[index] = {**messages[index], **({AGENT: name} if name else {})}
+        inside = [each for at, inner in chain.inner if at == span for each in _inner(inner, runs)]
+        messages[index + 1 : index + 1] = inside
     return messages
 
 
 def _inner(chain: _Chain, runs: _ToolRuns) -> Iterator[Message]:
     """The replies of an agent that was a tool, and the answers to its calls."""
     messages = _messages(chain, runs)
-    said = [place for place, each in enumerate(messages) if each["role"] == "assistant"]
-    made = sum(map(bool, chain.replies))
-    for message in messages[said[-made] :] if made else ():
+    said = [index for index, each in enumerate(messages) if each["role"] == "assistant"]
+    count = sum(map(bool, chain.replies))
+    for message in messages[said[-count] :] if count else ():
         if message["role"] in ("assistant", "tool"):
             yield {**message, INNER: True}
 
@@ -327,6 +327,6 @@ def _broke_off(chain: _Chain) -> str:
 
 def _sum(chain: _Chain, names: tuple[str, ...]) -> float | None:
     """The sum over all calls; None if one is unknown or negative."""
-    found = [first_of(span.attributes, *names) for span in chain.spans]
-    numbers = [each for each in found if is_number(each) and each >= 0]
-    return sum(numbers) if len(numbers) == len(found) else None
+    values = [first_of(span.attributes, *names) for span in chain.spans]
+    numbers = [each for each in values if is_number(each) and each >= 0]
+    return sum(numbers) if len(numbers) == len(values) else None

@@ -26,17 +26,17 @@ def read_transcripts(paths: Sequence[Path]) -> list[OutsideTranscript]:
     problems: list[Problem] = []
     # Keys are removed once the case is known, which may name them.
     for batch in read_files(paths, clean=without_key_values):
-        for each in batch.items:
-            if isinstance(each, OutsideTranscript) and each.is_inner:
+        for item in batch.items:
+            if isinstance(item, OutsideTranscript) and item.is_inner:
                 continue
-            found = _bounded(each) if isinstance(each, OutsideTranscript) else each
-            if isinstance(found, OutsideTranscript):
-                runs.append(found)
-            elif isinstance(found, Problem):
-                problems.append(found)
+            run = _bounded(item) if isinstance(item, OutsideTranscript) else item
+            if isinstance(run, OutsideTranscript):
+                runs.append(run)
+            elif isinstance(run, Problem):
+                problems.append(run)
             else:
                 what = f"read as {batch.format.title}, which holds no conversation"
-                problems.append(Problem(found.at.path, 1, 1, "", what))
+                problems.append(Problem(run.at.path, 1, 1, "", what))
     if not runs and not problems:
         problems = [Problem(str(path), 1, 1, "", "no transcripts") for path in paths]
     if problems:

@@ -83,12 +83,12 @@ def _tools_of(side: Side, row: CaseResult) -> list[dict[str, Any]] | None:
     """The tools that the suite offers now; None if they come from a server."""
     assert side.suites is not None
     suite = side.suites(row.file)
-    own = next((case.tools for case in suite.test_cases if case.id == row.case), None)
-    return [tool.wire for tool in (suite.tools if own is None else own)] or None
+    case_tools = next((case.tools for case in suite.test_cases if case.id == row.case), None)
+    return [tool.wire for tool in (suite.tools if case_tools is None else case_tools)] or None
 
 
 def _seen_in(row: CaseResult, transcript: Transcript) -> list[dict[str, Any]]:
     """The tools of a Python test, with the parameters that its calls show."""
     seen = tools_seen((call.name, call.arguments or {}) for call in transcript.calls)
-    made = {tool["function"]["name"]: tool for tool in seen}
-    return [made.get(name) or tools_seen([(name, {})])[0] for name in row.offered]
+    by_name = {tool["function"]["name"]: tool for tool in seen}
+    return [by_name.get(name) or tools_seen([(name, {})])[0] for name in row.offered]

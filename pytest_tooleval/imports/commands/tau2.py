@@ -66,9 +66,9 @@ def tau2_suite(domain: str) -> dict[str, Any]:
         "test_cases": [_case(task, environment.tools) for task in module.get_tasks()],
     }
     loaded = parse_suite(json.dumps(suite))
-    for made, case in zip(suite["test_cases"], loaded.test_cases, strict=True):
+    for data, case in zip(suite["test_cases"], loaded.test_cases, strict=True):
         if case.calls and passes_silent_agent(resolve(loaded, case)):
-            made["may_change_nothing"] = True
+            data["may_change_nothing"] = True
     return suite
 
 

@@ -13,8 +13,8 @@ from ..format import Format
 @cache
 def all_formats() -> Mapping[str, Format]:
     """The formats by name, which is that of the module with hyphens."""
-    found: dict[str, Format] = {}
-    for each in iter_modules(__path__):
-        format: Format = import_module(f"{__name__}.{each.name}").FORMAT
-        found[each.name.replace("_", "-")] = format
-    return found
+    formats: dict[str, Format] = {}
+    for module in iter_modules(__path__):
+        format: Format = import_module(f"{__name__}.{module.name}").FORMAT
+        formats[module.name.replace("_", "-")] = format
+    return formats

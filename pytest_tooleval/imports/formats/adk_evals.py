@@ -18,11 +18,11 @@ _Turn = tuple[Record, Mapping[str, Any]]
 
 
 def _holds(value: Any) -> bool:
-    found = as_mapping(value)
-    if isinstance(found.get("eval_cases"), list) or isinstance(found.get("evalCases"), list):
+    fields = as_mapping(value)
+    if isinstance(fields.get("eval_cases"), list) or isinstance(fields.get("evalCases"), list):
         return True
-    return ("query" in found and ("expected_tool_use" in found or "reference" in found)) or (
-        isinstance(found.get("data"), list) and "initial_session" in found
+    return ("query" in fields and ("expected_tool_use" in fields or "reference" in fields)) or (
+        isinstance(fields.get("data"), list) and "initial_session" in fields
     )
 
 
@@ -32,9 +32,9 @@ def _read(file: Record) -> Iterator[Item]:
         value = as_mapping(record.value)
         cases = value.get("eval_cases", value.get("evalCases"))
         for number, case in enumerate(objects_in(cases)):
-            place = record.inside(case, f"eval_cases[{number}]")
-            turns = [(place, _named(each)) for each in _objects(case.get("conversation"))]
-            yield from _cases(place, turns, case.get("session_input") or case.get("sessionInput"))
+            inner = record.inside(case, f"eval_cases[{number}]")
+            turns = [(inner, _named(each)) for each in _objects(case.get("conversation"))]
+            yield from _cases(inner, turns, case.get("session_input") or case.get("sessionInput"))
         if isinstance(value.get("data"), list):
             turns = [(record, _today(each)) for each in _objects(value["data"])]
             yield from _cases(record, turns, value.get("initial_session"))
@@ -75,8 +75,8 @@ def _calls(turn: Mapping[str, Any]) -> list[Call]:
     for content in (steps, *(event.get("content") for event in events)):
         uses += _uses_in(content)
     uses += [use for use in _uses_in(turn.get("agent_content")) if use not in uses]
-    given = (use.get("args") for use in uses)
-    arguments = [each if isinstance(each, dict) else None for each in given]
+    inputs = (use.get("args") for use in uses)
+    arguments = [each if isinstance(each, dict) else None for each in inputs]
     return [(as_text(use.get("name")), each) for use, each in zip(uses, arguments, strict=True)]
 
 
@@ -96,10 +96,10 @@ def _text(content: Any) -> str:
     return "\n".join(filter(None, texts))
 
 
-def _cases(place: Record, turns: Sequence[_Turn], session: Any = None) -> Iterator[Item]:
+def _cases(record: Record, turns: Sequence[_Turn], session: Any = None) -> Iterator[Item]:
     """A case for each turn, after the ones before it. Without its words, none can follow."""
     if not turns:
-        yield place.problem("no conversation")
+        yield record.problem("no conversation")
     state = as_mapping(session).get("state")
     before: list[dict[str, Any]] = []
     for at, turn in turns:

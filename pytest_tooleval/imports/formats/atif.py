@@ -18,9 +18,9 @@ _KNOWN = frozenset(
 
 
 def _holds(value: Any) -> bool:
-    found = as_mapping(value)
-    return as_text(found.get("schema_version")).startswith("ATIF") or (
-        "agent" in found and any("source" in step for step in objects_in(found.get("steps")))
+    fields = as_mapping(value)
+    return as_text(fields.get("schema_version")).startswith("ATIF") or (
+        "agent" in fields and any("source" in step for step in objects_in(fields.get("steps")))
     )
 
 
@@ -28,17 +28,17 @@ def _messages(step: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     role = {"agent": "assistant"}.get(as_text(step.get("source")), step.get("source"))
     calls = objects_of(step.get("tool_calls"), "tool_calls")
     fields = ("tool_call_id", "function_name", "arguments")
-    made = [called(*(each.get(name) for name in fields)) for each in calls]
+    chat_calls = [called(*(each.get(name) for name in fields)) for each in calls]
     others = {key: value for key, value in step.items() if key not in _KNOWN}
-    yield {**reply(step.get("message"), made, **others), "role": role}
+    yield {**reply(step.get("message"), chat_calls, **others), "role": role}
     results = objects_of(as_mapping(step.get("observation")).get("results"), "observation")
-    for number, each in enumerate(results):
-        known = calls[number].get("tool_call_id") if number < len(calls) else None
-        id = each.get("source_call_id") or known
-        if made:
-            yield {"role": "tool", "tool_call_id": id, "content": each.get("content") or ""}
-        elif each.get("content"):
-            yield {"role": "user", "content": each["content"]}
+    for number, result in enumerate(results):
+        call_id = calls[number].get("tool_call_id") if number < len(calls) else None
+        id = result.get("source_call_id") or call_id
+        if chat_calls:
+            yield {"role": "tool", "tool_call_id": id, "content": result.get("content") or ""}
+        elif result.get("content"):
+            yield {"role": "user", "content": result["content"]}
 
 
 def _convert(value: Any) -> Any:
@@ -46,7 +46,7 @@ def _convert(value: Any) -> Any:
     steps = objects_of(value.get("steps"), "steps")
     about = {"id": as_text(value.get("session_id")), "model": as_text(agent.get("model_name"))}
     tools = {"tools": agent["tool_definitions"]} if agent.get("tool_definitions") else {}
-    return {**about, **tools, "messages": [made for step in steps for made in _messages(step)]}
+    return {**about, **tools, "messages": [message for step in steps for message in _messages(step)]}
 
 
 FORMAT = Format(

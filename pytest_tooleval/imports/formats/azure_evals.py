@@ -13,36 +13,36 @@ from ..records import decoded
 
 
 def _holds(value: Any) -> bool:
-    found = as_mapping(value)
-    is_row = all(isinstance(found.get(key), (str, list)) for key in ("query", "response"))
-    return is_row and not {"answers", "messages", "request"} & found.keys()
+    fields = as_mapping(value)
+    is_row = all(isinstance(fields.get(key), (str, list)) for key in ("query", "response"))
+    return is_row and not {"answers", "messages", "request"} & fields.keys()
 
 
 def _message(message: Any) -> Any:
     """The message as in the chat API, whose calls and answers of tools are parts here."""
-    found = dict(as_mapping(message))
-    parts = objects_in(found.get("content"))
+    fields = dict(as_mapping(message))
+    parts = objects_in(fields.get("content"))
     calls = [part for part in parts if part.get("type") == "tool_call"]
     results = [part for part in parts if part.get("type") == "tool_result"]
     if results:
-        found["content"] = as_content(results[0].get("tool_result"))
+        fields["content"] = as_content(results[0].get("tool_result"))
     elif calls:
         inner = [as_mapping(part.get("tool_call")) or part for part in calls]
-        found["content"] = [part for part in parts if part not in calls] or None
-        found["tool_calls"] = [
+        fields["content"] = [part for part in parts if part not in calls] or None
+        fields["tool_calls"] = [
             {**call, "id": call.get("id")}
             if "function" in call
             else called(call.get("tool_call_id"), call.get("name"), call.get("arguments"))
             for call in inner
         ]
-    return found or message
+    return fields or message
 
 
 def _messages(value: Any, role: str) -> list[Any]:
-    found = decoded(value)
-    if isinstance(found, str):
-        return [{"role": role, "content": found}]
-    return [_message(each) for each in as_list(found)]
+    content = decoded(value)
+    if isinstance(content, str):
+        return [{"role": role, "content": content}]
+    return [_message(each) for each in as_list(content)]
 
 
 def _convert(value: Any) -> Any:

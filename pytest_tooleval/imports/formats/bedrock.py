@@ -30,31 +30,31 @@ def _holds(value: Any) -> bool:
 
 
 def _blocks(messages: Any) -> list[dict[str, Any]]:
-    found = objects_in(decoded(messages))
-    return [block for message in found for block in objects_in(message.get("content"))]
+    values = objects_in(decoded(messages))
+    return [block for message in values for block in objects_in(message.get("content"))]
 
 
 def _convert(value: Any) -> Any:
     if value.get("schemaType") == "ModelInvocationLog":
-        given, answer = as_mapping(value.get("input")), as_mapping(value.get("output"))
-        value = {"request": given.get("inputBodyJson"), "response": answer.get("outputBodyJson")}
-    found = (dict(part) for part in request_parts(value) if "messages" in part)
-    request = next(found, {})
+        sent, answer = as_mapping(value.get("input")), as_mapping(value.get("output"))
+        value = {"request": sent.get("inputBodyJson"), "response": answer.get("outputBodyJson")}
+    requests = (dict(part) for part in request_parts(value) if "messages" in part)
+    request = next(requests, {})
     config = as_mapping(request.get("toolConfig"))
     choices = as_mapping(config.get("toolChoice"))
     choice = next(iter(choices), "")
-    made = {
+    body = {
         **request,
         "messages": [_message(each) for each in as_list(decoded(request.get("messages")))],
     }
     if "tools" in config:
-        made["tools"] = config["tools"]
+        body["tools"] = config["tools"]
     if choice == "tool":
-        made["tool_choice"] = {"name": as_mapping(choices[choice]).get("name")}
+        body["tool_choice"] = {"name": as_mapping(choices[choice]).get("name")}
     elif choice in ("auto", "any"):
-        made["tool_choice"] = choice
+        body["tool_choice"] = choice
     reply = _answer(value)
-    return made if reply is None else {**made, "response": reply}
+    return body if reply is None else {**body, "response": reply}
 
 
 def _answer(value: Any) -> Any:
@@ -81,12 +81,12 @@ def _block(block: Any) -> Any:
     if isinstance(block.get("text"), str):
         return {"type": "text", "text": block["text"]}
     if use := as_mapping(block.get("toolUse")):
-        made = {"type": "tool_use", "id": use.get("toolUseId")}
-        return {**made, "name": use.get("name"), "input": use.get("input")}
+        of_tool = {"type": "tool_use", "id": use.get("toolUseId")}
+        return {**of_tool, "name": use.get("name"), "input": use.get("input")}
     if result := as_mapping(block.get("toolResult")):
         texts = [_text(each) for each in objects_in(result.get("content"))]
-        made = {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": texts}
-        return {**made, "is_error": True} if result.get("status") == "error" else made
+        answer = {"type": "tool_result", "tool_use_id": result.get("toolUseId"), "content": texts}
+        return {**answer, "is_error": True} if result.get("status") == "error" else answer
     if "reasoningContent" in block or "cachePoint" in block:
         return {"type": "thinking"}
     return block

@@ -109,10 +109,10 @@ def _tool_names(functions: Sequence[Any]) -> dict[str, str]:
 
 
 def _tool(function: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    made = {**function, "name": names[function["name"]]}
+    definition = {**function, "name": names[function["name"]]}
     if "parameters" in function:
-        made["parameters"] = as_json_schema(function["parameters"])
-    return {"type": "function", "function": made}
+        definition["parameters"] = as_json_schema(function["parameters"])
+    return {"type": "function", "function": definition}
 
 
 def _calls(
@@ -237,16 +237,16 @@ def _number(value: int | float, types: set[Any]) -> list[Any]:
 
 def _lists(values: Iterable[Any], items: Any) -> list[Any]:
     item_type = _ITEM_TYPES.get(as_mapping(items).get("type"))
-    made: list[Any] = []
+    lists: list[Any] = []
     for value in values:
         if value == "":
-            made.append([])  # the checker walks over the characters of "" and finds none
+            lists.append([])  # the checker walks over the characters of "" and finds none
         elif isinstance(value, list) and item_type is dict:
-            made.append([_object(member) for member in value])
+            lists.append([_object(member) for member in value])
         elif isinstance(value, list):
             first = next((type(member) for member in value if member != ""), None)
-            made.append([_item(member, {item_type, first}) for member in value])
-    return made
+            lists.append([_item(member, {item_type, first}) for member in value])
+    return lists
 
 
 def _item(value: Any, types: set[Any]) -> Any:

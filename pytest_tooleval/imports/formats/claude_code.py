@@ -80,12 +80,12 @@ class _Thread:
         calls = [called(use.get("id"), use.get("name"), use.get("input")) for use in self.uses]
         return bool(unknown_calls({as_text(entry.get("type")): entry}, [{"tool_calls": calls}]))
 
-    def place(self, uuid: object) -> int | None:
+    def index(self, uuid: object) -> int | None:
         found = (n for n, (entry, _) in enumerate(self.entries) if entry.get("uuid") == uuid)
         return next(found, None)
 
-    def answers_after(self, place: int) -> bool:
-        later = (message for _, message in self.entries[place + 1 :])
+    def answers_after(self, index: int) -> bool:
+        later = (message for _, message in self.entries[index + 1 :])
         return any(message and message["role"] == "assistant" for message in later)
 
 
@@ -104,9 +104,9 @@ def _of_session(records: Iterable[Record]) -> Iterator[Record]:
             agent, uuid = as_text(entry.get("parent_tool_use_id")), f"{number}"
             above = last.get(agent)
             last[agent] = uuid
-            made = {"sessionId": entry["session_id"], "uuid": uuid, "parentUuid": above}
+            ids = {"sessionId": entry["session_id"], "uuid": uuid, "parentUuid": above}
             side = {"isSidechain": True, "agentId": agent} if agent else {}
-            yield replace(record, value={**entry, **made, **side})
+            yield replace(record, value={**entry, **ids, **side})
         else:
             yield record
 
@@ -132,11 +132,11 @@ def _threads(records: list[Record]) -> Iterator[Record]:
             thread = None
         if thread is None:
             thread = threads[key] = _Thread(record, is_side)
-        place = thread.place(entry.get("parentUuid")) if _is_prompt(message) else None
-        if place is not None and thread.answers_after(place):
+        index = thread.index(entry.get("parentUuid")) if _is_prompt(message) else None
+        if index is not None and thread.answers_after(index):
             # The user went back to an earlier point.
             done.append(thread)
-            thread = threads[key] = _Thread(thread.first, is_side, thread.entries[: place + 1])
+            thread = threads[key] = _Thread(thread.first, is_side, thread.entries[: index + 1])
         if _may_be_call(entry) and thread.lacks(entry):
             message = {"role": "assistant", "content": [{"type": "unknown line", "line": entry}]}
         thread.add(entry, message)
@@ -147,15 +147,15 @@ def _threads(records: list[Record]) -> Iterator[Record]:
 
 def _started(threads: list[_Thread]) -> dict[str, tuple[str, _Thread]]:
     """The sub-agents, with their names, by the ids of the calls that started them."""
-    found: dict[str, tuple[str, _Thread]] = {}
+    started: dict[str, tuple[str, _Thread]] = {}
     for side in (each for each in threads if each.is_side and each.messages):
         near = (each for each in threads if each is not side and each.session == side.session)
         for use in (use for each in near for use in each.uses):
-            id, given = as_text(use.get("id")), as_mapping(use.get("input"))
-            if id not in found and as_text(given.get("prompt")) == text_of(side.messages[0]):
-                found[id] = as_text(given.get("subagent_type")) or as_text(use.get("name")), side
+            id, arguments = as_text(use.get("id")), as_mapping(use.get("input"))
+            if id not in started and as_text(arguments.get("prompt")) == text_of(side.messages[0]):
+                started[id] = as_text(arguments.get("subagent_type")) or as_text(use.get("name")), side
                 break
-    return found
+    return started
 
 
 def _begins_anew(entry: dict[str, Any], message: dict[str, Any] | None) -> bool:
@@ -182,8 +182,8 @@ def _message(entry: dict[str, Any]) -> dict[str, Any] | None:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     blocks = [each for block in objects_in(content) if (each := _without_notices(block)) is not None]
-    made = {key: message[key] for key in ("id", "model", "stop_reason") if message.get(key)}
-    return {**made, "role": role, "content": blocks} if blocks else None
+    fields = {key: message[key] for key in ("id", "model", "stop_reason") if message.get(key)}
+    return {**fields, "role": role, "content": blocks} if blocks else None
 
 
 def _may_be_call(entry: dict[str, Any]) -> bool:
@@ -200,8 +200,8 @@ def _without_notices(block: dict[str, Any]) -> dict[str, Any] | None:
     return None if not text or text.startswith(_NOTICES) else {**block, "text": text}
 
 
-def _read(place: Record) -> Iterator[Item]:
-    thread, inner = place.value
+def _read(record: Record) -> Iterator[Item]:
+    thread, inner = record.value
     messages = thread.messages
     if not any(message["role"] == "assistant" for message in messages):
         return
@@ -223,18 +223,18 @@ def _with_inner(
     """The chat messages of a thread, with those of the sub-agents after the calls that started them."""
     fields = ("role", "content", "stop_reason")
     plain = [{key: each[key] for key in fields if key in each} for each in _joined(thread.messages)]
-    found: list[Message] = []
+    messages: list[Message] = []
     for message in with_statuses(chat_messages(plain), CLAUDE_CODE):
-        found.append(message)
+        messages.append(message)
         for call in message.get("tool_calls") or ():
             name, side = inner.get(str(call.get("id")), ("", None))
             if side is None or any(side is each for each in around):
                 continue
-            for each in _with_inner(side, inner, (*around, side)):
-                if each["role"] in ("assistant", "tool"):
-                    named = {AGENT: name} if each["role"] == "assistant" else {}
-                    found.append({**named, **each, INNER: True})
-    return found
+            for nested in _with_inner(side, inner, (*around, side)):
+                if nested["role"] in ("assistant", "tool"):
+                    named = {AGENT: name} if nested["role"] == "assistant" else {}
+                    messages.append({**named, **nested, INNER: True})
+    return messages
 
 
 def _joined(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

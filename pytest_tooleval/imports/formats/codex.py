@@ -68,8 +68,8 @@ def _parts(records: list[Record]) -> Iterator[Record]:
 def _read(part: Record) -> Iterator[Item]:
     held, id, model = part.value
     kept = [item for item in held if _is_of_conversation(as_mapping(item))]
-    known = chat_messages([item for item in kept if not _is_unknown(item)])
-    items = [item for item in kept if not _is_unknown(item) or unknown_calls(item, known)]
+    readable = chat_messages([item for item in kept if not _is_unknown(item)])
+    items = [item for item in kept if not _is_unknown(item) or unknown_calls(item, readable)]
     messages = with_statuses(chat_messages(items), CODEX)
     if any(message["role"] == "assistant" for message in messages):
         yield OutsideTranscript(part.location, messages, id=id, model=model)

@@ -38,16 +38,16 @@ def converted(value: Any) -> Any:
         return value
     config = as_mapping(request.get("config") or request.get("generationConfig"))
     messages = [_message(each) for each in request["contents"]]
-    made = {**value, **config, **request, "messages": messages}
-    del made["contents"]
-    mode = as_mapping(made.get("toolConfig") or made.get("tool_config"))
+    body = {**value, **config, **request, "messages": messages}
+    del body["contents"]
+    mode = as_mapping(body.get("toolConfig") or body.get("tool_config"))
     calling = as_mapping(mode.get("functionCallingConfig") or mode.get("function_calling_config"))
     choice = _CHOICES.get(as_text(calling.get("mode")).upper())
     names = as_list(calling.get("allowedFunctionNames") or calling.get("allowed_function_names"))
-    made["tool_choice"] = choice
+    body["tool_choice"] = choice
     if names and choice == "required":
-        made["tool_choice"] = {"mode": "required", "tools": [{"name": name} for name in names]}
-    return made
+        body["tool_choice"] = {"mode": "required", "tools": [{"name": name} for name in names]}
+    return body
 
 
 def _message(content: Any) -> Any:

@@ -30,10 +30,10 @@ def _messages(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"role": kind, "content": content}
         return
     calls = objects_of(message.get("toolCalls"), "toolCalls")
-    made = [called(each.get("id"), each.get("name"), each.get("args")) for each in calls]
-    known = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
-    others = {key: value for key, value in message.items() if key not in known}
-    yield reply(content, made, **others)
+    chat_calls = [called(each.get("id"), each.get("name"), each.get("args")) for each in calls]
+    names = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
+    others = {key: value for key, value in message.items() if key not in names}
+    yield reply(content, chat_calls, **others)
     for call in calls:
         if call.get("result") is not None or call.get("status") in _STATUSES:
             status = _STATUSES.get(as_text(call.get("status")))
@@ -43,15 +43,15 @@ def _messages(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _result(call: Mapping[str, Any]) -> str:
     answers = [as_mapping(each.get("functionResponse")) for each in objects_in(call.get("result"))]
-    found = [as_mapping(each.get("response")) for each in answers]
-    return "\n".join(as_text(each.get("output")) or str(as_content(each)) for each in found)
+    responses = [as_mapping(each.get("response")) for each in answers]
+    return "\n".join(as_text(each.get("output")) or str(as_content(each)) for each in responses)
 
 
 def _convert(value: Any) -> Any:
     messages = objects_of(value.get("messages"), "messages")
     models = (as_text(each.get("model")) for each in messages)
     about = {"id": as_text(value.get("sessionId")), "model": next(filter(None, models), "")}
-    return {**about, "messages": [made for each in messages for made in _messages(each)]}
+    return {**about, "messages": [message for each in messages for message in _messages(each)]}
 
 
 FORMAT = Format(

@@ -23,15 +23,15 @@ _OWN = ("tool_use", "function_call", "tool_call", "input_json_delta", "reasoning
 
 def fields_of(message: Any) -> Mapping[str, Any]:
     """The fields of a message, whatever is around them; empty if it is none of LangChain."""
-    found = as_mapping(message)
-    if found.get("lc") == 1 and isinstance(found.get("kwargs"), Mapping):
-        names = found.get("id")
+    fields = as_mapping(message)
+    if fields.get("lc") == 1 and isinstance(fields.get("kwargs"), Mapping):
+        names = fields.get("id")
         kind = _kind(names[-1] if isinstance(names, list) and names else "")
-        return {**found["kwargs"], "type": kind} if kind in _ROLES else {}
-    if isinstance(found.get("data"), Mapping) and _kind(found.get("type")) in _ROLES:
-        return {**found["data"], "type": _kind(found["type"])}
-    is_own = _kind(found.get("type")) in _ROLES and "role" not in found and "content" in found
-    return {**found, "type": _kind(found["type"])} if is_own else {}
+        return {**fields["kwargs"], "type": kind} if kind in _ROLES else {}
+    if isinstance(fields.get("data"), Mapping) and _kind(fields.get("type")) in _ROLES:
+        return {**fields["data"], "type": _kind(fields["type"])}
+    is_own = _kind(fields.get("type")) in _ROLES and "role" not in fields and "content" in fields
+    return {**fields, "type": _kind(fields["type"])} if is_own else {}
 
 
 def _kind(name: Any) -> str:
@@ -40,23 +40,23 @@ def _kind(name: Any) -> str:
 
 def chat_message(message: Any) -> Any:
     """The message as in the chat API; anything else as it is."""
-    found = fields_of(message)
-    if not found:
+    fields = fields_of(message)
+    if not fields:
         return message
-    made: dict[str, Any] = {"role": _ROLES[found["type"]], "content": found.get("content")}
-    if made["role"] == "tool":
-        made |= {"tool_call_id": found.get("tool_call_id"), "is_error": found.get("status") == "error"}
-        return with_statuses([made], LANGCHAIN)[0]
-    extra = as_mapping(found.get("additional_kwargs"))
-    every = [each for key in _CALLS for each in objects_of(found.get(key), key)]
+    chat: dict[str, Any] = {"role": _ROLES[fields["type"]], "content": fields.get("content")}
+    if chat["role"] == "tool":
+        chat |= {"tool_call_id": fields.get("tool_call_id"), "is_error": fields.get("status") == "error"}
+        return with_statuses([chat], LANGCHAIN)[0]
+    extra = as_mapping(fields.get("additional_kwargs"))
+    every = [each for key in _CALLS for each in objects_of(fields.get(key), key)]
     made_calls = [called(each.get("id"), each.get("name"), each.get("args")) for each in every]
     if calls := made_calls or objects_of(extra.get("tool_calls"), "tool_calls"):
-        made |= {"tool_calls": calls, "content": _without_calls(made["content"])}
+        chat |= {"tool_calls": calls, "content": _without_calls(chat["content"])}
     elif "function_call" in extra:
-        made["function_call"] = extra["function_call"]
-    about = as_mapping(found.get("response_metadata"))
+        chat["function_call"] = extra["function_call"]
+    about = as_mapping(fields.get("response_metadata"))
     ended = about.get("finish_reason") or about.get("stop_reason")
-    return {**made, "finish_reason": ended} if isinstance(ended, str) else made
+    return {**chat, "finish_reason": ended} if isinstance(ended, str) else chat
 
 
 def _without_calls(content: Any) -> Any:
@@ -67,11 +67,11 @@ def _without_calls(content: Any) -> Any:
 
 def _messages(value: Any) -> Any:
     """The messages of a record: its own, or those in the state of a graph."""
-    found = as_mapping(value)
+    fields = as_mapping(value)
     for key in ("values", "output", "kwargs"):
-        if "messages" not in found and isinstance(as_mapping(found.get(key)).get("messages"), list):
-            return found[key]["messages"]
-    return found.get("messages")
+        if "messages" not in fields and isinstance(as_mapping(fields.get(key)).get("messages"), list):
+            return fields[key]["messages"]
+    return fields.get("messages")
 
 
 def _holds(value: Any) -> bool:
@@ -79,8 +79,8 @@ def _holds(value: Any) -> bool:
 
 
 def _convert(value: Any) -> Any:
-    made = {key: value[key] for key in ("id", "case", "tools", "model") if key in as_mapping(value)}
-    return {**made, "messages": [chat_message(each) for each in as_list(_messages(value))]}
+    about = {key: value[key] for key in ("id", "case", "tools", "model") if key in as_mapping(value)}
+    return {**about, "messages": [chat_message(each) for each in as_list(_messages(value))]}
 
 
 FORMAT = Format(

@@ -18,42 +18,42 @@ _TYPES = frozenset(
 
 
 def _holds(value: Any) -> bool:
-    found = as_mapping(value)
-    is_typed = as_text(found.get("type")) in _TYPES
-    return is_typed and "input" in found and ("startTime" in found or "id" in found)
+    fields = as_mapping(value)
+    is_typed = as_text(fields.get("type")) in _TYPES
+    return is_typed and "input" in fields and ("startTime" in fields or "id" in fields)
 
 
 def _spans(record: Record) -> Iterator[TraceSpan]:
     """An observation as a span, with the attributes that OpenTelemetry has for them."""
-    found = as_mapping(record.value)
-    kind, about = found.get("type"), as_mapping(found.get("metadata"))
-    usage = as_mapping(found.get("usageDetails") or found.get("usage"))
+    fields = as_mapping(record.value)
+    kind, about = fields.get("type"), as_mapping(fields.get("metadata"))
+    usage = as_mapping(fields.get("usageDetails") or fields.get("usage"))
     attributes = {
         CASE: about.get(CASE),
-        "session.id": found.get("sessionId") or about.get("session_id"),
-        "gen_ai.agent.name": found.get("name") if kind == "AGENT" else None,
-        "gen_ai.request.model": found.get("model"),
+        "session.id": fields.get("sessionId") or about.get("session_id"),
+        "gen_ai.agent.name": fields.get("name") if kind == "AGENT" else None,
+        "gen_ai.request.model": fields.get("model"),
         "gen_ai.usage.input_tokens": usage.get("input"),
         "gen_ai.usage.output_tokens": usage.get("output"),
-        "operation.cost": found.get("calculatedTotalCost") or found.get("totalCost"),
+        "operation.cost": fields.get("calculatedTotalCost") or fields.get("totalCost"),
     }
     if kind == "GENERATION":
-        attributes |= {REQUEST: found.get("input") or "", ANSWER: found.get("output")}
+        attributes |= {REQUEST: fields.get("input") or "", ANSWER: fields.get("output")}
     elif kind == "TOOL":
         attributes |= {
-            "gen_ai.tool.name": found.get("name"),
+            "gen_ai.tool.name": fields.get("name"),
             "gen_ai.tool.call.id": about.get("tool_call_id"),
-            "gen_ai.tool.call.arguments": found.get("input"),
-            "gen_ai.tool.call.result": found.get("output"),
+            "gen_ai.tool.call.arguments": fields.get("input"),
+            "gen_ai.tool.call.result": fields.get("output"),
         }
-    parent = found.get("parentObservationId") or found.get("parent_observation_id")
+    parent = fields.get("parentObservationId") or fields.get("parent_observation_id")
     named = {
-        "spanId": found.get("id"),
+        "spanId": fields.get("id"),
         "parent_id": parent,
-        "status_code": found.get("level"),
-        "status_message": found.get("statusMessage"),
+        "status_code": fields.get("level"),
+        "status_message": fields.get("statusMessage"),
     }
-    yield span_of({**found, **named}, record.location, attributes)
+    yield span_of({**fields, **named}, record.location, attributes)
 
 
 FORMAT = Format(

@@ -27,9 +27,9 @@ def _is_tool(value: Any) -> bool:
 
 
 def _lacks_schema(value: Any) -> bool:
-    found = as_mapping(value)
-    texts = [found.get("name"), found.get("description")]
-    return found.keys() <= _WITHOUT_SCHEMA and all(isinstance(each, str) for each in texts)
+    fields = as_mapping(value)
+    texts = [fields.get("name"), fields.get("description")]
+    return fields.keys() <= _WITHOUT_SCHEMA and all(isinstance(each, str) for each in texts)
 
 
 def _holds(value: Any) -> bool:

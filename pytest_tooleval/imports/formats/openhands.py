@@ -19,9 +19,9 @@ _STATUSES = {"error": "error", "user_rejected": "refused"}
 
 
 def _is_event(value: Any) -> bool:
-    found = as_mapping(value)
-    return "source" in found and (
-        {"action", "args"} <= found.keys() or {"observation", "content"} <= found.keys()
+    fields = as_mapping(value)
+    return "source" in fields and (
+        {"action", "args"} <= fields.keys() or {"observation", "content"} <= fields.keys()
     )
 
 
@@ -32,11 +32,11 @@ def _runs(records: list[Record]) -> list[Record]:
     return [replace(each, value=as_list(as_mapping(each.value).get("history"))) for each in records]
 
 
-def _read(place: Record) -> Iterator[Item]:
-    system = next((each for each in objects_in(place.value) if each.get("action") == "system"), {})
+def _read(record: Record) -> Iterator[Item]:
+    system = next((each for each in objects_in(record.value) if each.get("action") == "system"), {})
     tools = as_mapping(system.get("args")).get("tools")
-    known = {"tools": tools} if isinstance(tools, list) else {}
-    yield from conversations(place, {**known, "messages": [*_messages(place.value)]})
+    about = {"tools": tools} if isinstance(tools, list) else {}
+    yield from conversations(record, {**about, "messages": [*_messages(record.value)]})
 
 
 def _messages(events: Sequence[Any]) -> Iterator[Any]:
@@ -44,8 +44,8 @@ def _messages(events: Sequence[Any]) -> Iterator[Any]:
     for event in events:
         if not _is_event(event):
             raise UnusableError(f"expected an event, got {describe(event)}")
-        about, given = as_mapping(event.get("tool_call_metadata")), as_mapping(event.get("args"))
-        action, content = event.get("action"), as_text(given.get("content"))
+        about, args = as_mapping(event.get("tool_call_metadata")), as_mapping(event.get("args"))
+        action, content = event.get("action"), as_text(args.get("content"))
         if "observation" in event:
             if about:
                 answer = {"role": "tool", "tool_call_id": about.get("tool_call_id")}
@@ -57,7 +57,7 @@ def _messages(events: Sequence[Any]) -> Iterator[Any]:
                 yield reply
         elif action == "message" and event.get("source") in ("user", "agent"):
             images = [
-                {"type": "image_url", "image_url": {"url": u}} for u in as_list(given.get("image_urls"))
+                {"type": "image_url", "image_url": {"url": u}} for u in as_list(args.get("image_urls"))
             ]
             parts = [{"type": "text", "text": content}, *images] if images else content
             yield {"role": "user" if event["source"] == "user" else "assistant", "content": parts}

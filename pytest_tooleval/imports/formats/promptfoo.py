@@ -42,8 +42,8 @@ Prompt = str | list[Any]
 
 
 def _holds(value: Any) -> bool:
-    found = as_mapping(value)
-    return isinstance(found.get("tests"), (list, str)) and ("prompts" in found or "providers" in found)
+    data = as_mapping(value)
+    return isinstance(data.get("tests"), (list, str)) and ("prompts" in data or "providers" in data)
 
 
 def _tests(record: Record) -> Iterator[Record]:
@@ -59,16 +59,16 @@ def _tests(record: Record) -> Iterator[Record]:
         yield record.inside((test, default, prompts, tools), f"tests[{number}]")
 
 
-def _read(place: Record) -> Iterator[Item]:
-    test, default, prompts, tools = place.value
+def _read(record: Record) -> Iterator[Item]:
+    test, default, prompts, tools = record.value
     if not isinstance(test, dict):
         raise UnusableError(f"expected a test or {_FILE}..., got {show(test)}")
     about = {**default, **test}
-    given = {**as_mapping(default.get("vars")), **as_mapping(about.get("vars"))}
+    variables = {**as_mapping(default.get("vars")), **as_mapping(about.get("vars"))}
     asserts = [*objects_in(default.get("assert")), *objects_in(test.get("assert"))]
-    calls, is_ordered, more = _expectation(asserts, about, given)
+    calls, is_ordered, more = _expectation(asserts, about, variables)
     for prompt in _chosen(prompts, test.get("prompts")):
-        yield Expected(place.location, _messages(prompt, given), calls, tools, is_ordered, more)
+        yield Expected(record.location, _messages(prompt, variables), calls, tools, is_ordered, more)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -108,13 +108,13 @@ def _prompts(folder: Path, value: Any) -> Iterator[Prompt]:
 
 
 def _label(value: Any) -> str:
-    found = as_mapping(value)
-    return as_text(found.get("label") or found.get("id") or found.get("raw") or value)
+    fields = as_mapping(value)
+    return as_text(fields.get("label") or fields.get("id") or fields.get("raw") or value)
 
 
-def _chosen(prompts: Sequence[tuple[str, Prompt]], given: Any) -> list[Prompt]:
+def _chosen(prompts: Sequence[tuple[str, Prompt]], wanted: Any) -> list[Prompt]:
     """The prompts of a test, which may name some: whole labels, or the groups before a colon."""
-    names = tuple(as_text(each).removesuffix(":*") for each in _listed(given))
+    names = tuple(as_text(each).removesuffix(":*") for each in _listed(wanted))
     chosen = [each for label, each in prompts if not names or label in names]
     chosen = chosen or [each for label, each in prompts if label.split(":")[0] in names]
     if not chosen:
@@ -122,23 +122,23 @@ def _chosen(prompts: Sequence[tuple[str, Prompt]], given: Any) -> list[Prompt]:
     return chosen
 
 
-def _messages(prompt: Prompt, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _messages(prompt: Prompt, variables: Mapping[str, Any]) -> list[dict[str, Any]]:
     if isinstance(prompt, str):
-        return [{"role": "user", "content": _filled(prompt, given)}]
+        return [{"role": "user", "content": _filled(prompt, variables)}]
     messages = objects_in(prompt)
     if len(messages) != len(prompt) or not all(
         isinstance(each.get("content"), str) for each in messages
     ):
         raise UnusableError("a prompt whose messages are no texts")
-    return [{**each, "content": _filled(each["content"], given)} for each in messages]
+    return [{**each, "content": _filled(each["content"], variables)} for each in messages]
 
 
 def tools_of(folder: Path, config: Mapping[str, Any]) -> list[Any] | None:
     """The tools of the first provider that has some, even from a file beside the config."""
     for provider in objects_in(config.get("providers")):
-        given = _loaded(folder, as_mapping(provider.get("config")).get("tools"))
-        if given:
-            return [_definition(tool) for tool in tool_values(given)]
+        listed = _loaded(folder, as_mapping(provider.get("config")).get("tools"))
+        if listed:
+            return [_definition(tool) for tool in tool_values(listed)]
     return None
 
 
@@ -147,11 +147,11 @@ def _definition(tool: Any) -> Any:
     return as_mapping(as_mapping(as_mapping(tool).get("definition")).get("schema")) or tool
 
 
-def _filled(text: str, given: Mapping[str, Any]) -> str:
-    def value(found: re.Match[str]) -> str:
-        held = given.get(found[1])
+def _filled(text: str, variables: Mapping[str, Any]) -> str:
+    def value(match: re.Match[str]) -> str:
+        held = variables.get(match[1])
         if not isinstance(held, (str, int, float)) or as_text(held).startswith(_FILE):
-            raise UnusableError(f"the variable {found[1]} of the prompt has no text")
+            raise UnusableError(f"the variable {match[1]} of the prompt has no text")
         return str(held)
 
     if _TEMPLATE.search(_VARIABLE.sub("", text)):
@@ -172,51 +172,51 @@ def _names(kind: str, value: Any) -> list[str]:
 
 
 def _expectation(
-    asserts: list[dict[str, Any]], test: Mapping[str, Any], given: Mapping[str, Any]
+    asserts: list[dict[str, Any]], test: Mapping[str, Any], variables: Mapping[str, Any]
 ) -> tuple[Sequence[Call], bool, dict[str, Any]]:
     """The calls that a test expects, whether in order, and the other fields of its case."""
-    found: dict[str, dict[str, Any] | None] = {}
+    calls: dict[str, dict[str, Any] | None] = {}
     arguments: dict[str, Any] = {}
     forbidden: list[str] = []
     limits: dict[str, float] = {}
     notes = [f"{key}: {json_text(test[key], _MOST_NOTE)}" for key in _OF_TESTS if key in test]
     is_ordered = False
-    for each in asserts:
-        kind, value, threshold = as_text(each.get("type")), each.get("value"), each.get("threshold")
+    for rule in asserts:
+        kind, value, threshold = as_text(rule.get("type")), rule.get("value"), rule.get("threshold")
         inner = as_mapping(value)
-        picked = as_text(each.get("transform") or as_mapping(test.get("options")).get("transform"))
+        picked = as_text(rule.get("transform") or as_mapping(test.get("options")).get("transform"))
         if kind in ("tool-call-f1", "trajectory:tool-used", "trajectory:tool-sequence"):
-            found |= {name: found.get(name) for name in _names(kind, value)}
+            calls |= {name: calls.get(name) for name in _names(kind, value)}
             is_ordered = is_ordered or kind.endswith("sequence")
             notes += [f"{kind}: threshold {json_text(threshold)}"] if threshold not in (None, 1) else []
         elif kind == "not-trajectory:tool-used":
             forbidden += _names(kind, value)
         elif kind == "trajectory:tool-args-match":
             # It compares the given ones, so that without any all will do.
-            found[as_text(inner.get("name"))] = dict(as_mapping(inner.get("args"))) or None
+            calls[as_text(inner.get("name"))] = dict(as_mapping(inner.get("args"))) or None
         elif kind == "equals" and _PICKED.fullmatch(picked):
-            found.setdefault(as_text(value), None)
+            calls.setdefault(as_text(value), None)
         elif kind == "javascript" and (match := _NAME.fullmatch(as_text(value).strip())):
-            found.setdefault(match[1], None)
+            calls.setdefault(match[1], None)
         elif kind == "javascript" and (match := _ARGUMENT.fullmatch(as_text(value).strip())):
             arguments[match[1]] = match[2]
         elif kind == "llm-rubric" and isinstance(value, str):
             # A model that calls has no text yet that could be judged.
-            notes.append(f"{kind}: {_filled(value, given)}")
+            notes.append(f"{kind}: {_filled(value, variables)}")
         elif kind in _LIMITS and is_number(threshold):
             name, divisor = _LIMITS[kind]
             limits[name] = threshold / divisor
         elif kind not in _VALID:
-            notes.append(json_text(each, _MOST_NOTE))
-    if arguments and len(found) == 1:
-        found = {name: {**(own or {}), **arguments} for name, own in found.items()}
+            notes.append(json_text(rule, _MOST_NOTE))
+    if arguments and len(calls) == 1:
+        calls = {name: {**(args or {}), **arguments} for name, args in calls.items()}
     elif arguments:
         notes.append(f"arguments of one of the calls: {json_text(arguments, _MOST_NOTE)}")
-    if not found or "" in found:
+    if not calls or "" in calls:
         raise UnusableError("no assertion names a tool that should be called")
     note = f"assertions without a counterpart: {'; '.join(notes)}" if notes else ""
     more = {"forbidden_calls": forbidden, "thresholds": limits, "$comment": note}
-    return [*found.items()], is_ordered, {key: each for key, each in more.items() if each}
+    return [*calls.items()], is_ordered, {key: each for key, each in more.items() if each}
 
 
 FORMAT = Format(

@@ -24,9 +24,9 @@ def _parts(record: Record) -> Iterator[Record]:
         yield record.inside({**row, "config": config}, f"results.results[{number}]")
 
 
-def _read(place: Record) -> Iterator[Item]:
+def _read(record: Record) -> Iterator[Item]:
     """A row as a request and its answer, whose output is a text, calls, or what the provider gave."""
-    row = place.value
+    row = record.value
     output = decoded(as_mapping(row.get("response")).get("output"))
     if row.get("error") and not output:
         raise UnusableError("the answer is an error from the provider")
@@ -37,9 +37,9 @@ def _read(place: Record) -> Iterator[Item]:
         output = {"role": "assistant", "content": None, "tool_calls": calls}
     elif calls and all("type" in each and "role" not in each for each in calls):
         output = {"role": "assistant", "content": calls}  # Anthropic's blocks
-    tools = tools_of(place.path.parent, row["config"])
-    known = {} if tools is None else {"tools": tools}
-    yield from conversations(place, {"messages": messages, "response": output, **known})
+    tools = tools_of(record.path.parent, row["config"])
+    about = {} if tools is None else {"tools": tools}
+    yield from conversations(record, {"messages": messages, "response": output, **about})
 
 
 FORMAT = Format(

@@ -23,15 +23,15 @@ def _holds(value: Any) -> bool:
 
 def _messages(message: Any) -> Iterator[Any]:
     """A message in the chat API's form, which has one for each answer of a tool."""
-    found = as_mapping(message)
-    if not isinstance(found.get("parts"), list):
+    fields = as_mapping(message)
+    if not isinstance(fields.get("parts"), list):
         yield message
         return
-    if text := as_text(found.get("instructions")):
+    if text := as_text(fields.get("instructions")):
         yield {"role": "system", "content": text}
     reply: Message = {"role": "assistant", "content": [], "tool_calls": []}
-    reason = as_text(found.get("finish_reason")).replace("tool_call", "tool_calls")
-    for part in found["parts"]:
+    reason = as_text(fields.get("finish_reason")).replace("tool_call", "tool_calls")
+    for part in fields["parts"]:
         kind = as_text(as_mapping(part).get("part_kind"))
         if kind in _TEXTS:
             yield {"role": _TEXTS[kind], "content": _content(part.get("content"))}
@@ -46,16 +46,16 @@ def _messages(message: Any) -> Iterator[Any]:
             reply["tool_calls"].append(called(part.get("tool_call_id"), name, part.get("args") or {}))
         elif kind not in _SILENT:
             reply["content"].append({"type": kind, **as_mapping(part)})
-    if found.get("kind") == "response" or reply["content"] or reply["tool_calls"]:
+    if fields.get("kind") == "response" or reply["content"] or reply["tool_calls"]:
         yield {**reply, "content": reply["content"] or None, "finish_reason": reason or None}
 
 
 def _answer(part: Mapping[str, Any], kind: str) -> Message:
     content, outcome = as_content(part.get("content")), as_text(part.get("outcome"))
-    made = {"role": "tool", "tool_call_id": part.get("tool_call_id"), "content": content}
+    answer = {"role": "tool", "tool_call_id": part.get("tool_call_id"), "content": content}
     if kind == "retry-prompt" or outcome == "failed":
-        made["is_error"] = True
-    return {**made, **({"outcome": outcome} if outcome else {})}
+        answer["is_error"] = True
+    return {**answer, **({"outcome": outcome} if outcome else {})}
 
 
 def _content(content: Any) -> Any:
@@ -66,14 +66,14 @@ def _content(content: Any) -> Any:
 
 
 def _part(part: Any) -> Any:
-    found = as_mapping(part)
-    if found.get("kind") == "image-url":
-        return {"type": "image_url", "image_url": {"url": as_text(found.get("url"))}}
-    return part if isinstance(part, str) else {"type": as_text(found.get("kind")), **found}
+    fields = as_mapping(part)
+    if fields.get("kind") == "image-url":
+        return {"type": "image_url", "image_url": {"url": as_text(fields.get("url"))}}
+    return part if isinstance(part, str) else {"type": as_text(fields.get("kind")), **fields}
 
 
 def _convert(value: Any) -> Any:
-    messages = [made for each in as_list(value.get("messages")) for made in _messages(each)]
+    messages = [message for each in as_list(value.get("messages")) for message in _messages(each)]
     system = [each for each in messages if as_mapping(each).get("role") == "system"]
     rest = [each for each in messages if as_mapping(each).get("role") != "system"]
     return {**value, "messages": [*system[:1], *rest] if len({*map(str, system)}) == 1 else messages}

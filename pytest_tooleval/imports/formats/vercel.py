@@ -65,15 +65,15 @@ def _sent(message: Mapping[str, Any], approved: Sequence[Any]) -> Iterator[Messa
 def _block(part: Message) -> Message:
     kind = part.get("type")
     if kind == "tool-result":  # of a tool that the provider runs
-        made = _answer(part)
-        return {"type": f"{_name(part)}_tool_result", "tool_use_id": made["tool_call_id"], **made}
+        answer = _answer(part)
+        return {"type": f"{_name(part)}_tool_result", "tool_use_id": answer["tool_call_id"], **answer}
     return _use(part) if kind == "tool-call" else part
 
 
 def _use(call: Mapping[str, Any]) -> Message:
     kind = "server_tool_use" if call.get("providerExecuted") is True else "tool_use"
-    given = call.get("input", call.get("args"))
-    return {"type": kind, "id": call.get("toolCallId"), "name": _name(call), "input": given}
+    arguments = call.get("input", call.get("args"))
+    return {"type": kind, "id": call.get("toolCallId"), "name": _name(call), "input": arguments}
 
 
 def _name(call: Mapping[str, Any]) -> str:
@@ -87,14 +87,14 @@ def _answer(call: Mapping[str, Any], is_approved: bool = False) -> Message:
     kind = as_text(typed.get("type"))
     if "value" in typed or kind == "execution-denied":
         output = typed.get("value", typed.get("reason"))
-    made = {"role": "tool", "tool_call_id": call.get("toolCallId")}
-    made["content"] = as_content(call.get("errorText", output))
+    answer = {"role": "tool", "tool_call_id": call.get("toolCallId")}
+    answer["content"] = as_content(call.get("errorText", output))
     status = "refused" if kind == "execution-denied" else _STATES.get(as_text(call.get("state")))
     if call.get("isError") is True or "errorText" in call or kind.startswith("error"):
-        made["is_error"] = True
+        answer["is_error"] = True
     elif status is not None:
-        made["status"] = status
-    return {**made, APPROVED: True} if is_approved else made
+        answer["status"] = status
+    return {**answer, APPROVED: True} if is_approved else answer
 
 
 def _shown(message: Mapping[str, Any]) -> Iterator[Message]:
