@@ -67,9 +67,9 @@ class _Commands(Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        known = get_close_matches(cmd_name, [*_COMMANDS, *_ELSEWHERE], n=1)
-        if known and known[0] in _ELSEWHERE:
-            raise click.UsageError(f"no such command '{cmd_name}'; use {_ELSEWHERE[known[0]]}")
+        close = get_close_matches(cmd_name, [*_COMMANDS, *_ELSEWHERE], n=1)
+        if close and close[0] in _ELSEWHERE:
+            raise click.UsageError(f"no such command '{cmd_name}'; use {_ELSEWHERE[close[0]]}")
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = resolve_name(f"{__name__}.{_COMMANDS[cmd_name].name}")
@@ -78,8 +78,8 @@ class _Commands(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in sections, each with its whole first line."""
         for tier, names in COMMANDS.items():
-            found = ((name, self.get_command(ctx, name)) for name in names)
-            rows = [(name, command.get_short_help_str(200)) for name, command in found if command]
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            rows = [(name, command.get_short_help_str(200)) for name, command in commands if command]
             if rows:
                 with formatter.section(tier.capitalize()):
                     formatter.write_dl(rows)

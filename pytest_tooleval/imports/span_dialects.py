@@ -171,7 +171,7 @@ def _openinference(attributes: Mapping[str, Any]) -> _Parts | None:
     prompt = [_unwrapped(each) for each in _nested(attributes, "llm.input_messages")]
     replies = [_unwrapped(each) for each in _nested(attributes, "llm.output_messages")]
     tools = [
-        decoded(_inner(each, "tool").get("json_schema")) for each in _nested(attributes, "llm.tools")
+        decoded(_inner(tool, "tool").get("json_schema")) for tool in _nested(attributes, "llm.tools")
     ]
     return (prompt, replies, tools or None) if prompt or replies else None
 

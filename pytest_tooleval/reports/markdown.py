@@ -242,8 +242,8 @@ def _table(head: str, table: Table) -> Section:
     # Names of metrics are not ours.
     titles = [each.heading or each.name for each in table.columns]
     quoted = [
-        code(title, table=True) if each.is_metric else title
-        for title, each in zip(titles, table.columns, strict=True)
+        code(title, table=True) if column.is_metric else title
+        for title, column in zip(titles, table.columns, strict=True)
     ]
     rows = [
         _table_row([_cell(record, each, table.limits) for each in table.columns])

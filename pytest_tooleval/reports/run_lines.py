@@ -41,8 +41,8 @@ def score_lines(
 ) -> Iterator[Line]:
     """The table of scores, as wide as the terminal, then notes on the run."""
     width = shutil.get_terminal_size((100, 24)).columns  # a file or a pipe has 100
-    for place, (head, lines) in enumerate(score_tables(document, model, whole=whole, width=width)):
-        yield from [Line("")] if place else []
+    for index, (head, lines) in enumerate(score_tables(document, model, whole=whole, width=width)):
+        yield from [Line("")] if index else []
         yield from (Line(line, bold=True) for line in head)
         yield from map(Line, lines)
     if model is None:

@@ -50,8 +50,8 @@ def score_tables(
     indent = "  " if is_grouped else ""
     first = ["", "model" if by_model else "suite", *(indent + printable(name) for name in names)]
     scores = [
-        [*_folded(each.heading), *(cell(record, each, table.limits) for record in table.records)]
-        for each in table.columns
+        [*_folded(column.heading), *(cell(record, column, table.limits) for record in table.records)]
+        for column in table.columns
     ]
     for part in _fitting(scores, width - max(map(len, first))):
         above, below, *lines = aligned(list(zip(first, *part, strict=True)), texts=(0,))
