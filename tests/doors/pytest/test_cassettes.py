@@ -87,6 +87,25 @@ def test_a_replay_names_the_modules_of_the_agent_that_changed_since(project: Pro
         fatal.stdout.fnmatch_lines(["*kit/prompts.py; if that may change * (fatal: *code of today)"])
 
 
+def test_a_replay_names_what_the_world_imports(project: Project) -> None:
+    project.write("shop.py", "import price\nclass Shop:\n    def look(self): return price.EURO\n")
+    project.write("price.py", "EURO = 1\n")
+    project.write("bot.py", "def answer(messages, tools, call_tool): return call_tool('look', {})\n")
+    project.write("tooleval.toml", '[models.agent]\ncallable = "bot:answer"\n')
+    turns = [{"prompt": "How much?", "expected_tool": "look", "expected_text": ["1"]}]
+    suite = {"name": "S", "world": "shop:Shop", "test_cases": [{"id": "c", "turns": turns}]}
+    project.write("s.tooleval.json", json.dumps(suite))
+    gate = "--tooleval-fail-under=0.5"
+    project.run(CASSETTE, gate).assert_outcomes(passed=1)
+    replay = (CASSETTE, "--tooleval-record=none", gate)
+    assert project.run(*replay).ret == 0
+    project.write("price.py", "EURO = 2\n")
+    for workers in ([], ["-n2"]):
+        result = project.run(*replay, *workers)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["*changed since the recording: price.py; *(fatal: *"])
+
+
 def packaged(project: Project) -> None:
     """An agent in a package in `src`, with modules beside it, in the root folder and elsewhere."""
     agent = (
