@@ -99,18 +99,15 @@ class Asker:
             self._problems[spec.label] = _why_not(spec)
         return self._problems[spec.label]
 
-    def send(self, job: Job, *, fresh: bool = False, first: bool = False) -> Pending:
-        """Ask for all trials of a job, if need be before all others (`first`).
-
-        `fresh` ignores recorded answers.
-        """
+    def send(self, job: Job, *, fresh: bool = False) -> Pending:
+        """Ask for all trials of a job. `fresh` ignores recorded answers."""
         try:
             require_evidence(job.case, job.scorers)
             require_answers(job.case)
         except ScoringError as error:  # told when it is scored; nothing is asked for it
             return Pending([ModelError(str(error), kind="world")] * job.case.trials)
         numbers = range(job.case.trials)
-        return self._ask([self._trial(job, number, fresh=fresh, first=first) for number in numbers])
+        return self._ask([self._trial(job, number, fresh=fresh) for number in numbers])
 
     def converse(self, job: Job, number: int, *, fresh: bool = False) -> RunningDialogue:
         """Begin a trial of a job whose user is a Python test."""
@@ -136,9 +133,9 @@ class Asker:
         answers = recorded(trials)
         return Pending(coming=self.runner.submit(*trials)) if answers is None else Pending(answers)
 
-    def _trial(self, job: Job, number: int, *, fresh: bool, first: bool) -> TrialRequest:
-        self._asked += not first
-        return TrialRequest(job, job.case.first_trial + number, 0 if first else self._asked, fresh)
+    def _trial(self, job: Job, number: int, *, fresh: bool) -> TrialRequest:
+        self._asked += 1
+        return TrialRequest(job, job.case.first_trial + number, self._asked, fresh)
 
     def take(self, pending: Pending) -> list[TrialAnswer]:
         """Wait for the answer to each trial, and cancel what is in flight if the wait is interrupted."""

@@ -33,10 +33,10 @@ LAYERS = (
     ("verdicts",),
     ("history",),
     ("reports",),
-    ("mcp",),
-    ("imports", "mutation", "variants"),
     ("settings",),
     ("project", "run"),
+    ("mcp",),
+    ("imports", "mutation", "variants"),
     ("python",),
     ("plugin", "web", "cli"),
     ("__main__",),
@@ -147,7 +147,7 @@ def test_the_core_knows_its_satellites_at_the_doors_alone() -> None:
 
 
 def test_the_main_job_runs_without_the_satellites(tmp_path: Path) -> None:
-    missing = [f"pytest_tooleval.{name}" for name in sorted({*SATELLITES, "web", "cli"})]
+    missing = [f"pytest_tooleval.{name}" for name in sorted({*SATELLITES, "web", "cli", "python"})]
     arguments = "-q -pno:cacheprovider -pno:randomly --rootdir=. --tooleval-model=builtin/lexical "
     arguments += "--tooleval-report=run.json --tooleval-fail-under=0.1 --tooleval-baseline=good"
     code = f"import sys, pytest; sys.modules.update(dict.fromkeys({missing})); sys.exit(pytest.main())"
