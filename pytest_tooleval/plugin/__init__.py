@@ -258,14 +258,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say that a run of everything has no case, which the ini file's gates are for."""
-    is_part = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.collectonly
-    if is_part or config.option.no_summary or _session_key in config.stash:
+    # Without settings, nobody set an option.
+    if _settings_key not in config.stash or _session_key in config.stash:
         return
-    gates = [
-        key for key in ("preset", "fail_under", "fail_over", "baseline") if key in ini_options(config)
-    ]
-    if gates:
-        text = f"no tool calling case was collected: tooleval_{gates[0]} of the ini file judged nothing"
+    is_part = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.collectonly
+    if is_part or config.option.no_summary:
+        return
+    ini = ini_options(config)
+    key = next((key for key in ("preset", "fail_under", "fail_over", "baseline") if key in ini), None)
+    if key is not None:
+        text = f"no tool calling case was collected: tooleval_{key} of the ini file judged nothing"
         terminalreporter.write_line(text, yellow=True, bold=True)
 
 
