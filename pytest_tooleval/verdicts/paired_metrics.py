@@ -78,13 +78,10 @@ class PairedMetric(NamedTuple):
     """A metric before Holm's correction.
 
     Metrics with the same `direction` and p are one test; those with an empty `direction` are none.
-    `error` is the drop's standard error, `step` how much one trial moves it.
     """
 
     row: ComparedMetric
     direction: tuple[float, ...]
-    error: float
-    step: float
 
 
 def metrics_of(cases: Sequence[PairedCase], limits: Limits) -> list[PairedMetric]:
@@ -166,7 +163,7 @@ def _metric(
         largest_drop=most,
         verdict="passed" if most <= limits.margin + TOLERANCE else "inconclusive",
     )
-    return PairedMetric(row, _direction(differences), error, step)
+    return PairedMetric(row, _direction(differences))
 
 
 def _direction(differences: Sequence[float]) -> tuple[float, ...]:

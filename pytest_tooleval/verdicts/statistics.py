@@ -146,11 +146,11 @@ def mean_interval(
     therefore includes a third of a case that scored 0 and a third of one that scored 1, so it is never
     0, and five perfect cases prove little: 0.57 to 1. (0, 1) without cases.
     """
-    mean, effective = effective_cases(values, weights, clusters)
+    mean, effective = _effective_cases(values, weights, clusters)
     return wilson(mean * effective, effective, confidence)
 
 
-def effective_cases(
+def _effective_cases(
     values: Sequence[float], weights: Sequence[float] | None, clusters: Sequence[int] | None
 ) -> tuple[float, float]:
     """The mean and the effective number of cases for `mean_interval`; (0, 0) without cases."""
