@@ -59,7 +59,7 @@ def check_judge(file: Path, judge: str) -> None:
     as "messages" in place of "text". Prints the agreement and Cohen's kappa, both with a 95% interval,
     and each disagreement with the judge's reason. The exit status is 1 if a verdict is missing.
     """
-    from ..engine.runner import Runner, settled
+    from ..engine.runner import Runner, result_or_error
 
     labels = list(_read(file))
     (spec,) = resolve_models([judge], Project.around().tables())
@@ -68,7 +68,7 @@ def check_judge(file: Path, judge: str) -> None:
         futures = [runner.judge(each.rubric, each.transcript, spec) for each in labels]
         verdicts: list[Judged | ModelError] = []
         for future in futures:
-            verdict = settled(future)
+            verdict = result_or_error(future)
             verdicts.append(verdict)
     finally:
         runner.close()

@@ -267,14 +267,14 @@ def compare(
     OLD and NEW are runs as in `tooleval show`, or JSON reports; default: the last two runs.
     The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
-    from ..verdicts.baseline import compare as compare_sides
+    from ..verdicts.baseline import compare_runs
     from ..verdicts.paired_metrics import Limits
 
     pairs = list(map(_pair, models))
     project = Project.around(folder)
     where = place_from(place, project)
     before, now = (load_side(name, project.store, place=where) for name in (old, new))
-    comparison = compare_sides(before, now, Limits(alpha, max_drop, fail_inconclusive), pairs)
+    comparison = compare_runs(before, now, Limits(alpha, max_drop, fail_inconclusive), pairs)
     if as_json:
         _print_json(comparison)
     else:

@@ -103,7 +103,7 @@ class Runner:
             trial.fresh,
             set_by(job.model, job.case),
             (live.refusal if live else "") or refusal(job.case, job.model, job.allowed),
-            public=job.case.public,
+            public_texts=job.case.public_texts,
         )
         return await run_trial(trial, AskedModels(self._gateway, context), live)
 
@@ -126,7 +126,8 @@ class Runner:
         self, job: Job, answers: Sequence[TrialAnswer]
     ) -> concurrent.futures.Future[list[TrialAnswer]]:
         """Let the job's judge judge conversations that ran elsewhere."""
-        models = AskedModels(self._gateway, Context(cassette=job.cassette, public=job.case.public))
+        context = Context(cassette=job.cassette, public_texts=job.case.public_texts)
+        models = AskedModels(self._gateway, context)
 
         async def judged(answer: TrialAnswer) -> Transcript:
             if isinstance(answer, ModelError):
@@ -136,7 +137,7 @@ class Runner:
         return self.start(_answers(partial(judged, answer) for answer in answers))
 
     def _gateway(self, spec: ModelSpec) -> ModelGateway:
-        identity = (id(spec.function), spec.digest) if isinstance(spec, CallableModel) else ()
+        identity = (id(spec.function), spec.fingerprint) if isinstance(spec, CallableModel) else ()
         key = (spec.label, *identity)
         if key not in self._gateways:
             self._gateways[key] = ModelGateway(spec, self._shared)
@@ -222,7 +223,7 @@ async def _answers(trials: Iterable[Callable[[], Awaitable[Transcript]]]) -> lis
     return await asyncio.gather(*map(answer, coming))
 
 
-def settled(future: concurrent.futures.Future[_T]) -> _T | ModelError:
+def result_or_error(future: concurrent.futures.Future[_T]) -> _T | ModelError:
     """Wait for a future of `Runner`. Returns its result; a ModelError if it failed or was cancelled."""
     try:
         return future.result()

@@ -92,7 +92,7 @@ async def _converse(trial: TrialRequest, models: Models, live: LiveTools | None)
     player = Player(case, job.model, models, number)
     dialogue = trial.dialogue
     user = user_in(case, job.user, models, number)
-    world = WorldTools(case.world, case.public) if case.world is not None else None
+    world = WorldTools(case.world, case.public_texts) if case.world is not None else None
     if dialogue is not None:
         user, dialogue.world = dialogue.after(user), world
     sources: list[ToolSource] = [world] if world is not None else [Mocks(case)]

@@ -26,7 +26,7 @@ from ..record.results import CaseResult
 from ..record.run import Run, RunSummary
 from ..text import printable
 from ..verdicts.sides import BASE_WORD, Side, suites_in
-from ..verdicts.summary import file_order, rows_document, settled, whole_document
+from ..verdicts.summary import file_order, rows_document, tolerated_if_passed, whole_document
 from .base import find_base
 from .documents import put_run, read_case, read_document
 from .heads import HeadName, KeptRun, ShortCase, document_of
@@ -168,7 +168,7 @@ class History:
         """The result document of a run; `run.status` says whether it finished."""
         run, cases, gates, baseline = self._read(id, Document)
         rows = rows_document(run, cases, gates, baseline, intervals=True)
-        return whole_document(rows, [settled(case, gates) for case in cases])
+        return whole_document(rows, [tolerated_if_passed(case, gates) for case in cases])
 
     def rows_document(self, id: str, *, intervals: bool = False) -> RowsDocument:
         """A run's results without explanations and transcripts; with confidence intervals on request."""
@@ -193,7 +193,7 @@ class History:
         else:
             kept = log.cases.get(nodeid)
             read = msgspec.json.decode(kept.json, type=CaseResult) if kept else None
-            result = read and settled(read, log.gates)
+            result = read and tolerated_if_passed(read, log.gates)
         if result is None:
             raise ToolevalError(f"the run {id} has no case {printable(nodeid)}")
         return result

@@ -15,7 +15,7 @@ from ..engine.tools.live import ALL_READ_ONLY, ToolSession
 from ..errors import ConfigError, McpError, ModelError
 from ..record.images import Content
 from ..record.names import meant
-from ..suite.fingerprints import content_of_bytes
+from ..suite.fingerprints import fingerprint_of_bytes
 from ..suite.servers import McpSource
 from .connect import Session, connect
 from .discover import discover_tools, listed
@@ -68,7 +68,7 @@ class LiveMcp:
         decide whether tools run.
         """
         hints = [(e["name"], e.get("annotations") or {}) for e in self._entries.values()]
-        return content_of_bytes(json.dumps([self.tools, hints], sort_keys=True).encode())
+        return fingerprint_of_bytes(json.dumps([self.tools, hints], sort_keys=True).encode())
 
     def has(self, tool: str, names: Sequence[str]) -> bool:
         """Whether the names include this server tool, by name, or by `*` if it is read-only.

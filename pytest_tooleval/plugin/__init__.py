@@ -242,9 +242,9 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    part = getattr(node, "workeroutput", {}).get("tooleval")
-    if part is not None:
-        eval_session(node.config).run.add_worker_part(part)
+    facts = getattr(node, "workeroutput", {}).get("tooleval")
+    if facts is not None:
+        eval_session(node.config).run.add_worker_facts(facts)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,7 +21,7 @@ from ..run.transcripts import GivenTranscripts
 from ..run.unknown_names import unknown_scope
 from ..run.worker_cases import write_for_controller
 from ..settings.options import ShardNumber
-from ..suite.fingerprints import content_of_bytes
+from ..suite.fingerprints import fingerprint_of_bytes
 from ..suite.model import Suite
 from ..text import printable
 from .gc_tuning import leave_memory_at_exit, leave_out_what_is_there
@@ -48,8 +48,8 @@ class CaseSession(Observer):
         self.queue = CaseQueue(run)
         # For each variant, the file and id of every collected case that it applies to.
         self.applied: dict[str, set[tuple[str, str]]] = {}
-        given = run.settings.asking.transcripts
-        self.transcripts = None if given is None else GivenTranscripts(given)
+        transcripts = run.settings.asking.transcripts
+        self.transcripts = None if transcripts is None else GivenTranscripts(transcripts)
         # In an xdist worker: the items that come next.
         self._next: list[pytest.Item] = []
         self._warnings = SuiteWarnings(run.settings.asking)
@@ -81,16 +81,16 @@ class CaseSession(Observer):
                 task.transcripts = self.transcripts.of_file(file, task.transcripts or ())
         # Other tests may evaluate cases from suites that are not collected.
         if 0 < len(cases) == len(items):
-            self._refuse(items, unknown_scope(settings, (item.task.placed for item in cases)))
+            self._refuse(items, unknown_scope(settings, (item.task.on_model for item in cases)))
         path = path_of_cases(config, items)
         labels = Counter(item.model for item in cases if item.model and not item.case.variant.label)
-        self.run.note(case_counts=dict(labels))
+        self.run.replace_facts(case_counts=dict(labels))
         result = yield
         if will_run(session) and _cases(items):
             self._refuse(items, missing_model(config, settings, path))
         self._note_selected(_cases(items))
         if settings.shard is not None:
-            self.run.note(shard=self._keep_shard(items, settings.shard))
+            self.run.replace_facts(shard=self._keep_shard(items, settings.shard))
         if evaluates(config):
             asked = (item.path for item in _cases(items) if item.model)
             self._refuse(items, self.run.asker.cassettes.unusable(asked))
@@ -100,7 +100,7 @@ class CaseSession(Observer):
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         cases = _cases(session.items)
-        self.run.note(selected=sum(not item.case.variant.label for item in cases))
+        self.run.replace_facts(selected=sum(not item.case.variant.label for item in cases))
         process = self.run.process
         if process.is_worker:
             rows = [item.selected_case for item in cases]
@@ -112,11 +112,12 @@ class CaseSession(Observer):
         transcripts = self.transcripts
         if transcripts is not None:
             unclaimed = (*transcripts.unread(), *transcripts.left())
-            self.run.note(unclaimed=unclaimed, without_known_case=transcripts.without_known_case())
+            without_case = transcripts.without_known_case()
+            self.run.replace_facts(unclaimed=unclaimed, without_known_case=without_case)
         chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.variant.label}
         if chosen:
             unapplied = (name for name, applied in self.applied.items() if not applied & chosen)
-            self.run.note(unapplied=tuple(unapplied))
+            self.run.replace_facts(unapplied=tuple(unapplied))
 
     def _keep_shard(self, items: list[pytest.Item], shard: ShardNumber) -> Shard:
         """Deselect the cases of other shards. Other tests run in every shard."""
@@ -130,14 +131,16 @@ class CaseSession(Observer):
             number=shard.number,
             of=shard.of,
             cases=len(cases),
-            split_digest=content_of_bytes(to_json(rows)),
+            split_digest=fingerprint_of_bytes(to_json(rows)),
             judging=dict(self.run.settings.left_to_merge),
-            misnamed=self.run.facts.without_known_case,
+            misnamed=self.run.collected_facts.without_known_case,
         )
 
     def _content_of(self, item: pytest.Item) -> str:
         """The fingerprint of an item's file."""
-        return item.task.origin.content if isinstance(item, CaseItem) else self.python.digest(item.path)
+        if isinstance(item, CaseItem):
+            return item.task.origin.file_fingerprint
+        return self.python.fingerprint(item.path)
 
     def _refuse(self, items: list[pytest.Item], problem: str) -> None:
         """End the run with a usage error if there is a problem."""

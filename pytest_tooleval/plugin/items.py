@@ -100,7 +100,7 @@ class CaseItem(pytest.Item):
     def selected_case(self) -> SelectedCase:
         """What the controller of xdist knows of the case."""
         if_crashed = structs.replace(
-            self.task.placed.blank,
+            self.task.on_model.blank,
             nodeid=self.nodeid,
             outcome="error",
             reason=_CRASHED,
@@ -183,7 +183,7 @@ class CaseItem(pytest.Item):
             return result
         if is_setup or (is_skip and result is not None and not result.fails_despite.marks):
             outcome: Outcome = "skipped" if report.skipped else "error"
-            return structs.replace(self.task.placed.blank, outcome=outcome, reason=reason_in(report))
+            return structs.replace(self.task.on_model.blank, outcome=outcome, reason=reason_in(report))
         return result and settle(report, result, call)
 
 

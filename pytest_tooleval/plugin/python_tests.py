@@ -109,7 +109,7 @@ class PythonTests:
         # The test that runs, and its case.
         self._running: tuple[str, PythonCase] | None = None
         self._sources = Sources()
-        self.digest = self._sources.digest
+        self.fingerprint = self._sources.fingerprint
 
     def note_function(self, metafunc: pytest.Metafunc) -> None:
         """Note a function that requests the fixture, whether or not the command line names it."""
@@ -158,11 +158,11 @@ class PythonTests:
 
     def _asks(self, question: Question) -> None:
         """Note what is known of a test once it asks."""
-        write_for_controller(self._run.process, "asked", [_if_it_dies(question.placed.blank)])
-        spec, agents = question.job.model, self._run.facts.agents
+        write_for_controller(self._run.process, "asked", [_if_it_dies(question.on_model.blank)])
+        spec, agents = question.job.model, self._run.collected_facts.agents
         if isinstance(spec, CallableModel) and spec.function is not None and spec.label not in agents:
             agents = {**agents, spec.label: f"callable:{spec.callable}"}
-            self._run.note(agents=agents)
+            self._run.replace_facts(agents=agents)
 
     def cannot_ask(self, item: pytest.Item) -> str | None:
         """Why a test's model cannot be asked, if that is known before it runs."""
@@ -246,7 +246,7 @@ class PythonTests:
         if may and self._run.settings.asking.variants:
             tests = plural(may, "Python test")
             self._run.observers.warned(f"variants change cases of suites; {tests} will run unchanged")
-        self._run.note(may_ask=may)
+        self._run.replace_facts(may_ask=may)
         return result
 
     def pytest_fixture_setup(
@@ -328,7 +328,7 @@ class PythonTests:
             self._unasked.add(item.nodeid)
         else:  # it may be a rerun
             self._unasked.discard(item.nodeid)
-        self._run.note(unasked=len(self._unasked))
+        self._run.replace_facts(unasked=len(self._unasked))
 
     def _attach(
         self,

@@ -29,14 +29,14 @@ def capture_agents(config: pytest.Config) -> None:
     """
     capture = getattr(config.pluginmanager.getplugin("capturemanager"), "_global_capturing", None)
     for name in ("out", "err"):
-        part: Any = getattr(capture, name, None)
-        of_python = getattr(part, "syscapture", part)
+        of_capture: Any = getattr(capture, name, None)
+        of_python = getattr(of_capture, "syscapture", of_capture)
         if not hasattr(of_python, "_old"):
             continue
-        _replace(config, of_python, "_old", part.tmpfile)
-        _replace(config, sys, f"std{name}", part.tmpfile)
-        if of_python is not part:  # with --capture=sys, pytest needs its own object there
-            _replace(config, of_python, "tmpfile", part.tmpfile)
+        _replace(config, of_python, "_old", of_capture.tmpfile)
+        _replace(config, sys, f"std{name}", of_capture.tmpfile)
+        if of_python is not of_capture:  # with --capture=sys, pytest needs its own object there
+            _replace(config, of_python, "tmpfile", of_capture.tmpfile)
 
 
 def _replace(config: pytest.Config, holder: Any, name: str, captured: Any) -> None:

@@ -107,10 +107,10 @@ class EvalSession(Observer):
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         run = self.run
         if run.process.is_worker:
-            part = msgspec.to_builtins(run.part)
-            self._config.workeroutput["tooleval"] = part  # type: ignore[attr-defined]
+            facts = msgspec.to_builtins(run.process_facts)
+            self._config.workeroutput["tooleval"] = facts  # type: ignore[attr-defined]
         no_tests = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-        if no_tests and run.all_facts.shard is not None and run.all_facts.shard.cases:
+        if no_tests and run.run_facts.shard is not None and run.run_facts.shard.cases:
             session.exitstatus = pytest.ExitCode.OK  # more shards than cases
         try:
             return (yield)
@@ -137,7 +137,7 @@ class EvalSession(Observer):
             for finding in verdict.problems:
                 report_finding(session, finding)
             if run.settings.shard or any(gate.failed for gate in verdict.gates):
-                remember(session, [kept.row.nodeid for kept in run.results.counted])
+                remember(session, [kept.row.nodeid for kept in run.results.counted_by_gates])
             run.observers.decided()
         run.is_complete = True
 

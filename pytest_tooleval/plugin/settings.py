@@ -35,16 +35,16 @@ def read_settings(config: pytest.Config) -> Settings:
     left: dict[str, Any] = {}
     if typed.keys() & {"model", "resume", "estimate"}:
         ini.pop("transcripts", None)  # the ini file applies to all runs
-    given = GivenOptions(OPTIONS.values(), typed, ini)
+    options = GivenOptions(OPTIONS.values(), typed, ini)
     try:
         if "shard" in typed:
-            ini, left = _left_to_merge(given, ini)
-            given = GivenOptions(OPTIONS.values(), typed, ini)
-        given.check()
-        settings = _read(config, given, left)
+            ini, left = _split_ini(options, ini)
+            options = GivenOptions(OPTIONS.values(), typed, ini)
+        options.check()
+        settings = _read(config, options, left)
         settings = _of_shard(settings, settings.shard) if settings.shard else settings
     except ConfigError as error:
-        preset = given.preset_text if f"preset={given.preset}" not in str(error) else ""
+        preset = options.preset_text if f"preset={options.preset}" not in str(error) else ""
         more = f"\n{preset}; your own settings take precedence" if preset else ""
         raise pytest.UsageError(f"{error}{more}") from None
     process, asking = process_of(config), settings.asking
@@ -52,13 +52,13 @@ def read_settings(config: pytest.Config) -> Settings:
         return settings
     of = asking.active_workers(process.workers)
     # A worker that replaces a crashed one has a number beyond the count.
-    return dataclasses.replace(settings, asking=asking.part(of, process.number % of))
+    return dataclasses.replace(settings, asking=asking.with_share(of, process.number % of))
 
 
-def _left_to_merge(given: GivenOptions, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_ini(options: GivenOptions, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The ini file's and preset's options without those left to a merge, and the latter by name."""
     left = {option.key: option.name for option in (*JUDGING, HISTORY)}
-    kept = {key: value for key, value in {**given.sets, **ini}.items() if key not in left}
+    kept = {key: value for key, value in {**options.sets, **ini}.items() if key not in left}
     return kept, {left[key]: value for key, value in ini.items() if key in left}
 
 
@@ -68,57 +68,57 @@ def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
     github = "never" if outputs.github == "auto" else outputs.github
     return dataclasses.replace(
         settings,
-        asking=settings.asking.part(shard.of, shard.number - 1),
+        asking=settings.asking.with_share(shard.of, shard.number - 1),
         outputs=dataclasses.replace(outputs, history="", github=github),
     )
 
 
-def _read(config: pytest.Config, given: GivenOptions, left_to_merge: Mapping[str, Any]) -> Settings:
-    transcripts, gates = _transcripts(config, given), read_gates(given)
-    reports = _reports(config, given)
-    process, shard, baseline = process_of(config), _shard(config, given, reports), None
-    history = read_history(given, config.invocation_params.dir, config.rootpath)
+def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[str, Any]) -> Settings:
+    transcripts, gates = _transcripts(config, options), read_gates(options)
+    reports = _reports(config, options)
+    process, shard, baseline = process_of(config), _shard(config, options, reports), None
+    history = read_history(options, config.invocation_params.dir, config.rootpath)
     if not process.is_worker:  # the controller does the comparison
-        baseline = read_baseline(given, process.store, history)
-    strict, without_secrets = given["fail_inconclusive"], WITHOUT_SECRETS in os.environ
-    cassette = _cassette(config, given)
+        baseline = read_baseline(options, process.store, history)
+    strict, without_secrets = options["fail_inconclusive"], WITHOUT_SECRETS in os.environ
+    cassette = _cassette(config, options)
     asking = Asking(
-        models=_models(config, given, transcripts),
+        models=_models(config, options, transcripts),
         transcripts=transcripts,
-        judge=_other(config, given["judge"]),
-        user=_other(config, given["user"]),
+        judge=_other(config, options["judge"]),
+        user=_other(config, options["user"]),
         overrides=Overrides(
-            tool_choice=given["tool_choice"],
-            temperature=given["temperature"],
-            trials=read_trials(given),
-            pass_rule=given["pass"],
-            thresholds=dict(given["threshold"]) or None,
+            tool_choice=options["tool_choice"],
+            temperature=options["temperature"],
+            trials=read_trials(options),
+            pass_rule=options["pass"],
+            thresholds=dict(options["threshold"]) or None,
         ),
-        allowed_tools=_allowed_tools(config, given),
-        concurrency=int(given["concurrency"]),
-        timeout_s=given["timeout"],
-        variants=tuple(dict.fromkeys(given["variant"])),
+        allowed_tools=_allowed_tools(config, options),
+        concurrency=int(options["concurrency"]),
+        timeout_s=options["timeout"],
+        variants=tuple(dict.fromkeys(options["variant"])),
         cassette=cassette,
-        record="none" if without_secrets and cassette else given["record"],
-        resume=given["resume"],
-        max_cost=given["max_cost"],
+        record="none" if without_secrets and cassette else options["record"],
+        resume=options["resume"],
+        max_cost=options["max_cost"],
     )
     outputs = Outputs(
         reports=reports,
-        events=given["events"],
+        events=options["events"],
         history=history,
         properties=_properties(config),
-        github=given["github"],
+        github=options["github"],
     )
     return Settings(
-        options={name: value for name, value in given.record().items() if name != "events"},
-        preset=given.preset,
-        preset_text=given.preset_text,
-        replaced=tuple(given.replaced),
+        options={name: value for name, value in options.record().items() if name != "events"},
+        preset=options.preset,
+        preset_text=options.preset_text,
+        replaced=tuple(options.replaced),
         asking=asking,
-        gating=Gating(gates, baseline, strict, without_secrets, given.cases_needed_by),
+        gating=Gating(gates, baseline, strict, without_secrets, options.cases_needed_by),
         outputs=outputs,
-        estimate=given["estimate"],
+        estimate=options["estimate"],
         shard=shard,
         left_to_merge=left_to_merge,
     )
@@ -130,9 +130,11 @@ def _properties(config: pytest.Config) -> bool:
     return not writes or config.getini("junit_family") != "xunit2"
 
 
-def _shard(config: pytest.Config, given: GivenOptions, reports: Sequence[Report]) -> ShardNumber | None:
-    shard: ShardNumber | None = given["shard"]
-    if shard is None or config.option.collectonly or given["estimate"]:
+def _shard(
+    config: pytest.Config, options: GivenOptions, reports: Sequence[Report]
+) -> ShardNumber | None:
+    shard: ShardNumber | None = options["shard"]
+    if shard is None or config.option.collectonly or options["estimate"]:
         return shard
     if not any(report.format == "json" for report in reports):
         raise ConfigError(
@@ -143,13 +145,13 @@ def _shard(config: pytest.Config, given: GivenOptions, reports: Sequence[Report]
 
 
 def _models(
-    config: pytest.Config, given: GivenOptions, transcripts: Sequence[OutsideTranscript] | None
+    config: pytest.Config, options: GivenOptions, transcripts: Sequence[OutsideTranscript] | None
 ) -> tuple[ModelSpec, ...]:
     if transcripts is not None:
         from ..engine.models.spec import HttpModel
 
         return tuple(HttpModel(name, name) for name in dict.fromkeys(each.model for each in transcripts))
-    return _resolved(config, [name for names in given["model"] for name in names])
+    return _resolved(config, [name for names in options["model"] for name in names])
 
 
 def _other(config: pytest.Config, name: str | None) -> ModelSpec | None:
@@ -165,20 +167,20 @@ def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, .
     return tuple(resolve_models(names, config_tables(config)))
 
 
-def _transcripts(config: pytest.Config, given: GivenOptions) -> tuple[OutsideTranscript, ...] | None:
-    names = given["transcripts"]
+def _transcripts(config: pytest.Config, options: GivenOptions) -> tuple[OutsideTranscript, ...] | None:
+    names = options["transcripts"]
     if not names:
         return None
     from ..errors import SuiteError
     from ..imports.transcripts import read_transcripts
     from ..text import printable
 
-    typed = "transcripts" in given.typed
+    typed = "transcripts" in options.typed
     try:
         return tuple(read_transcripts([Path("" if typed else config.rootpath, name) for name in names]))
     except SuiteError as error:
         text = printable(str(error), keep_newlines=True)
-        raise ConfigError(f"{given.where('transcripts')}: cannot be read\n{text}") from None
+        raise ConfigError(f"{options.where('transcripts')}: cannot be read\n{text}") from None
 
 
 def config_tables(config: pytest.Config) -> ModelTables:
@@ -208,9 +210,9 @@ def _read_tables(config: pytest.Config) -> ModelTables:
     return first
 
 
-def _allowed_tools(config: pytest.Config, given: GivenOptions) -> tuple[str, ...]:
+def _allowed_tools(config: pytest.Config, options: GivenOptions) -> tuple[str, ...]:
     """The allowed tools. Only the command line itself can allow them, never the project."""
-    option, entries = "--tooleval-allow-tools", given.typed.get("allow_tools", [])
+    option, entries = "--tooleval-allow-tools", options.typed.get("allow_tools", [])
     if entries and not process_of(config).is_worker:
         typed = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         typed.add_argument(option, action="append", default=[], dest="entries")
@@ -219,28 +221,28 @@ def _allowed_tools(config: pytest.Config, given: GivenOptions) -> tuple[str, ...
                 f"{option}: give it on the command line itself; it came from addopts, "
                 "PYTEST_ADDOPTS or an arguments file"
             )
-    return tuple(name for names in given["allow_tools"] for name in names)
+    return tuple(name for names in options["allow_tools"] for name in names)
 
 
-def _reports(config: pytest.Config, given: GivenOptions) -> tuple[Report, ...]:
-    if not given["report"]:
+def _reports(config: pytest.Config, options: GivenOptions) -> tuple[Report, ...]:
+    if not options["report"]:
         return ()
     from ..reports.outputs import check_reports, report_of
 
     # Paths in the ini file are relative to the root folder.
-    folder = config.invocation_params.dir if "report" in given.typed else config.rootpath
-    reports = tuple(report_of(text, folder) for text in given["report"])
-    check_reports(reports, given["baseline"])
+    folder = config.invocation_params.dir if "report" in options.typed else config.rootpath
+    reports = tuple(report_of(text, folder) for text in options["report"])
+    check_reports(reports, options["baseline"])
     return reports
 
 
-def _cassette(config: pytest.Config, given: GivenOptions) -> Path | None:
-    if given["cassette"] is None:
+def _cassette(config: pytest.Config, options: GivenOptions) -> Path | None:
+    if options["cassette"] is None:
         return None
-    if given["resume"]:
+    if options["resume"]:
         raise ConfigError(
             "--tooleval-resume: this run has a cassette, which already keeps its answers; "
             "--tooleval-record=new asks only for what is missing"
         )
-    typed = "cassette" in given.typed
-    return Path(config.invocation_params.dir if typed else config.rootpath, given["cassette"])
+    typed = "cassette" in options.typed
+    return Path(config.invocation_params.dir if typed else config.rootpath, options["cassette"])

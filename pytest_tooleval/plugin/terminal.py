@@ -129,9 +129,9 @@ class Terminal(Observer):
                 report.when = "call"  # where it happened; until now, it tells an error from a failure
         if not self._silent:
             title = f"FAILURES ({self._excused})"
-            _write_excused(terminalreporter, title, self._run.results.counted, reports)
+            _write_excused(terminalreporter, title, self._run.results.counted_by_gates, reports)
         result = yield
-        run, results, facts = self._run, self._run.results, self._run.all_facts
+        run, results, facts = self._run, self._run.results, self._run.run_facts
         spent = facts.spent
         # The fixture also queries models: show the summary if that has cost something.
         paid = spent and (run.selected_count or any(each.usd for each in spent.values()))
@@ -202,7 +202,7 @@ class Terminal(Observer):
 
     def _write_summary(self, reporter: pytest.TerminalReporter, document: RowsDocument) -> None:
         """Write the table of models and suites, each model's verdict, and what readers must not miss."""
-        facts, settings = self._run.all_facts, self._run.settings
+        facts, settings = self._run.run_facts, self._run.settings
         whole = reporter.config.option.verbose > 0
         reporter.write_sep("=", "tool calling")
         if reporter.config.option.verbose < 0:  # there was no header

@@ -122,16 +122,16 @@ class AgentOfTest:
             )
         except ValueError as error:
             raise ConfigError(f"agent: {error}") from None
-        digests = [test.digest(file) for file in (home.file, *identity)]
+        fingerprints = [test.fingerprint(file) for file in (home.file, *identity)]
         # Another test may patch what the agent uses, or pass another agent of this name.
-        digests.append(test.nodeid.removeprefix(test.file))
+        fingerprints.append(test.nodeid.removeprefix(test.file))
         spec = CallableModel(
             self.label,
             f"{home.module}:{home.name}",
             function=function if loop is None else _on_loop(function, loop),
             folder=test.root,
             source="the argument agent",
-            digest="+".join(digests),
+            fingerprint="+".join(fingerprints),
             imports=test.sources.imports(home.module, test.root),
         )
         try:

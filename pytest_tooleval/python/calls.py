@@ -31,20 +31,20 @@ class Call:
             )
         self.name = name
         self.arguments: dict[str, Any] = arguments
-        self.made: ToolCall | None = None
+        self.tool_call: ToolCall | None = None
         self._is_open = bool(rest)
 
     @classmethod
     def of(cls, tool_call: ToolCall, tools: Collection[str] = ()) -> Call:
         """A call that was made, of the one of these tools that its name means."""
         call = cls(meant(tool_call.name, tools) or undecorated(tool_call.name, tools) or tool_call.name)
-        call.arguments, call.made = tool_call.arguments or {}, tool_call
+        call.arguments, call.tool_call = tool_call.arguments or {}, tool_call
         return call
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Call):
             return NotImplemented
-        actual, expected = (other, self) if self.made is None else (self, other)
+        actual, expected = (other, self) if self.tool_call is None else (self, other)
         arguments = None if actual._is_malformed or expected._is_malformed else actual.arguments
         if actual.name != expected.name:
             return False
@@ -58,7 +58,7 @@ class Call:
     def __bool__(self) -> bool:
         """Refuse `assert call("refund", ...)`, which would always hold."""
         __tracebackhide__ = True
-        if self.made is None:
+        if self.tool_call is None:
             raise TypeError(f"an expected call is neither true nor false; write {self!r} in run.calls")
         return True
 
@@ -68,7 +68,7 @@ class Call:
 
     @property
     def _is_malformed(self) -> bool:
-        return self.made is not None and self.made.arguments is None
+        return self.tool_call is not None and self.tool_call.arguments is None
 
     def why_not(self, call: Call) -> list[str]:
         """The mistakes in a made call of this tool, as a suite's scores say them."""
@@ -76,12 +76,13 @@ class Call:
         return [line.says.format(line.check) for line in lines if line.check.value < 1 and line.says]
 
     def _as_made(self) -> ToolCall:
-        return self.made or ToolCall(self.name, self.arguments)
+        return self.tool_call or ToolCall(self.name, self.arguments)
 
     def __repr__(self) -> str:
         """The code of this call."""
-        if self.made is not None and self.made.arguments is None:
-            return f"<call of {self.name!r}, {self.made.why_malformed}: {self.made.raw_arguments!r}>"
+        if self.tool_call is not None and self.tool_call.arguments is None:
+            why = self.tool_call.why_malformed
+            return f"<call of {self.name!r}, {why}: {self.tool_call.raw_arguments!r}>"
         odd = {name: value for name, value in self.arguments.items() if not _is_name(name)}
         parts = [repr(self.name), *["..."] * self._is_open]
         parts += [f"{name}={value!r}" for name, value in self.arguments.items() if name not in odd]
@@ -125,7 +126,7 @@ class Calls(list[Call]):
         """
         __tracebackhide__ = True
         self.require_known([call])
-        if not isinstance(call, Call) or call.made is not None:
+        if not isinstance(call, Call) or call.tool_call is not None:
             return
         opened = Call(call.name, ..., **call.arguments)
         wider = next((each for each in self if each == opened), None)
@@ -143,7 +144,7 @@ class Calls(list[Call]):
                 raise TypeError(
                     f"a call never equals a text; write call({item!r}, ...), or compare its name"
                 )
-            if isinstance(item, Call) and item.made is None:
+            if isinstance(item, Call) and item.tool_call is None:
                 self._require_names(item)
 
     def _require_names(self, call: Call) -> None:

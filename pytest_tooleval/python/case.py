@@ -196,7 +196,7 @@ class PythonCase:
         """
         assert self.question is not None
         self.ended(None)
-        result, blank = self._evaluated(self.number + 1), self.question.placed.blank
+        result, blank = self._evaluated(self.number + 1), self.question.on_model.blank
         if not result.fails_despite.marks:
             result = structs.replace(blank, outcome="skipped", reason=clean_reason(reason))
         self.result = result
@@ -208,7 +208,7 @@ class PythonCase:
         assert asked is not None
         answers = [self._answer(number) for number in range(trials)]
         bodies = [self._body(number) for number in range(trials)]
-        return evaluate(asked.placed, answers, asked.job.scorers, bodies=bodies)
+        return evaluate(asked.on_model, answers, asked.job.scorers, bodies=bodies)
 
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:

@@ -48,7 +48,7 @@ def _are_calls(value: object) -> TypeGuard[list[Call]]:
 
 
 def _were_made(calls: Any) -> bool:
-    return isinstance(calls, Calls) or any(each.made is not None for each in calls)
+    return isinstance(calls, Calls) or any(each.tool_call is not None for each in calls)
 
 
 def _made(calls: Sequence[Call]) -> list[str]:

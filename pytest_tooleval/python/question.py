@@ -15,14 +15,14 @@ from ..engine.models.spec import ModelSpec
 from ..engine.trial import Job
 from ..errors import ConfigError
 from ..keys import PublicTexts
-from ..run.origin import CaseAndBlank, with_blank_result
+from ..run.origin import CaseOnModel, with_blank_result
 from ..run.task import job_of
 from ..scoring.registry import Scorer
 from ..settings.options import OPTIONS
 from ..settings.settings import Asking
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.checks.errors import suite_errors
-from ..suite.fingerprints import ToolsContent, content_of_bytes
+from ..suite.fingerprints import ToolsFingerprints, fingerprint_of_bytes
 from ..suite.model import Suite, without_key_values
 from ..suite.reading import read_suite
 from ..suite.resolved import resolve
@@ -101,7 +101,7 @@ class Question(NamedTuple):
     job: Job
     sign: object
     is_shared: bool
-    placed: CaseAndBlank
+    on_model: CaseOnModel
     has_other_tools: bool
 
     @property
@@ -158,8 +158,8 @@ def question(
         world=offered.world,
         kind="conversation" if has_rounds else "calls",
         by_test=True,
-        content=content_of_bytes(f"{case.content} {test.expectation}".encode()),
-        public=PublicTexts(lambda: _texts(suite, test, offered.world)),
+        fingerprint=fingerprint_of_bytes(f"{case.fingerprint} {test.expectation_fingerprint}".encode()),
+        public_texts=PublicTexts(lambda: _texts(suite, test, offered.world)),
     )
     if agent is None:
         model = setting.plain_model()
@@ -216,17 +216,17 @@ def _offered(
     return _Offered(tools or (), spec, runs_own, are_all and bool(tools))
 
 
-def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CaseAndBlank:
+def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CaseOnModel:
     return with_blank_result(
         test.nodeid,
         case,
         model.label,
         file=test.file,
         position=test.position,
-        case_digest=case.content,
-        suite_digest=test.sources.digest(test.path),
+        case_digest=case.fingerprint,
+        suite_digest=test.sources.fingerprint(test.path),
         suite_cases=test.cases,
-        tools_digest=ToolsContent(suite).of(case),
+        tools_digest=ToolsFingerprints(suite).of(case),
     )
 
 

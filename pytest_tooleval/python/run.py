@@ -131,7 +131,7 @@ class AgentRun:
         replies = self.transcript.replies
         # What the agent ran itself, instead of asking the world.
         ran = [
-            each.call for made in calls_made(replies) for each in made if each.ran and not each.by_suite
+            each.call for step in calls_made(replies) for each in step if each.ran and not each.by_suite
         ]
         names = [tool.name for tool in self._case.tools]
         objects = world.made(ran) or self._result(self._asker.runner.start(world.objects(ran, names)))

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ..engine.models.modules import imported_modules, parsed
-from ..suite.fingerprints import content_of_bytes
+from ..suite.fingerprints import fingerprint_of_bytes
 from ..text import canonical
 from ..writing import code_of
 
@@ -29,7 +29,7 @@ class Sources:
     """The files of a run's tests and agents, each read once."""
 
     def __init__(self) -> None:
-        self.digest = cache(lambda path: content_of_bytes(code_of(path)))
+        self.fingerprint = cache(lambda path: fingerprint_of_bytes(code_of(path)))
         self.imports = cache(imported_modules)
         self.asked = cache(self._asked)
         self._parts = cache(lambda path: _parts(code_of(path)))
@@ -40,10 +40,10 @@ class Sources:
         return function
 
     def _asked(self, path: Path, line: int) -> str:
-        """A digest of a file without its tests, and of the test at this line without its assertions."""
+        """A fingerprint of a file without its tests, and of this line's test without its assertions."""
         node = self.function(path, line)
         body = "" if node is None else ast.unparse(_without(node, _is_assertion, _STATEMENTS))
-        return content_of_bytes(f"{self._parts(path)[0]}\n{body}".encode())
+        return fingerprint_of_bytes(f"{self._parts(path)[0]}\n{body}".encode())
 
 
 @dataclass(frozen=True)
@@ -81,21 +81,21 @@ class Test:
         """The name under which reports group the tests of its file."""
         return self.path.stem
 
-    def digest(self, file: Path) -> str:
-        """A digest of a file on which answers depend.
+    def fingerprint(self, file: Path) -> str:
+        """A fingerprint of a file on which answers depend.
 
         For the test's own file, it leaves out the other tests, and this one's assertions.
         """
         is_own = file == self.path
-        return self.sources.asked(file, self._first_line) if is_own else self.sources.digest(file)
+        return self.sources.asked(file, self._first_line) if is_own else self.sources.fingerprint(file)
 
     @property
-    def expectation(self) -> str:
+    def expectation_fingerprint(self) -> str:
         """A fingerprint of what the test expects: its function's syntax tree, and its parameters."""
         node = self.sources.function(self.path, self._first_line)
         code = "" if node is None else _code_of(node)
         parameters = {name: _plain(value) for name, value in self.parameters.items()}
-        return content_of_bytes(f"{code}\n{canonical(parameters)}".encode())
+        return fingerprint_of_bytes(f"{code}\n{canonical(parameters)}".encode())
 
     @property
     def asks_model(self) -> bool:

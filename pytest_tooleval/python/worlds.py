@@ -54,7 +54,7 @@ def world_of(world: object, trials: int, test: Test) -> WorldSpec:
     stands = factory is world and "<" not in name and not is_bound
     # A local function may use more, which is unknown here and may differ from test to test.
     of = "" if stands else test.nodeid
-    code = test.digest(file) if file == test.path else ""
+    code = test.fingerprint(file) if file == test.path else ""
     return WorldSpec(f"{file.stem}:{name}", file.parent, factory=factory, of=of, code=code)
 
 

@@ -18,7 +18,7 @@ from ..engine.judge import no_judge
 from ..engine.limits.spending import Spending
 from ..engine.models.spec import CallableModel, ModelSpec
 from ..engine.replay import recorded
-from ..engine.runner import Runner, TrialAnswer, settled
+from ..engine.runner import Runner, TrialAnswer, result_or_error
 from ..engine.trial import Job, TrialRequest
 from ..errors import ModelError, ScoringError
 from ..record.run import Spent
@@ -119,7 +119,7 @@ class Asker:
         """Ask the job's judge about a whole conversation. Raises ModelError if there is no judge."""
         if job.judge is None:
             raise no_judge("the test asks a judge")
-        context = Context(cassette=job.cassette, public=job.case.public)
+        context = Context(cassette=job.cassette, public_texts=job.case.public_texts)
         return self.runner.judge(rubric, transcript, job.judge, context)
 
     def judge_given(self, job: Job, answers: list[TrialAnswer]) -> Pending:
@@ -156,7 +156,7 @@ class Asker:
         begin = time.monotonic()
         while not future.done() and not concurrent.futures.wait([future], timeout=_TICK_S).done:
             self.waited(time.monotonic() - begin)
-        return settled(future)
+        return result_or_error(future)
 
     @property
     def runner(self) -> Runner:

@@ -24,8 +24,8 @@ from ..settings.settings import Settings
 from ..verdicts.run import RunVerdict, gate_reach
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
+from .facts import ProcessFacts, joined_facts
 from .observers import Observers
-from .part import PartOfRun, joined
 from .process import Process
 from .results import RunResults
 from .worker_cases import SelectedCase, read_from_worker
@@ -67,8 +67,8 @@ class EvalRun:
         # True once all tests have run. Until then, no end of the run is a verdict.
         self.is_complete = False
         # What this process has found while it collected.
-        self.facts = PartOfRun()
-        self._workers: list[PartOfRun] = []
+        self.collected_facts = ProcessFacts()
+        self._workers: list[ProcessFacts] = []
         self._asker: Asker | None = None
         self._begin = time.monotonic()
 
@@ -86,12 +86,12 @@ class EvalRun:
         if not self.selected_cases:
             self.selected_cases = cases
             rows = (each.if_crashed for each in cases.values())
-            self.note(selected=sum(not (row.is_python or row.variant) for row in rows))
+            self.replace_facts(selected=sum(not (row.is_python or row.variant) for row in rows))
             self.report_gate_reach(cases.values())
 
-    def note(self, **facts: object) -> None:
-        """Note what this process has found out about the run: fields of `PartOfRun`."""
-        self.facts = structs.replace(self.facts, **facts)
+    def replace_facts(self, **facts: object) -> None:
+        """Note what this process has found out about the run: fields of `ProcessFacts`."""
+        self.collected_facts = structs.replace(self.collected_facts, **facts)
 
     def report_gate_reach(self, cases: Iterable[SelectedCase]) -> None:
         """Report what the gates can decide with these cases."""
@@ -116,7 +116,7 @@ class EvalRun:
 
     def decide(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
-        facts = self.all_facts
+        facts = self.run_facts
         return self.results.decide(self.about(), facts.without_known_case, facts.outdated)
 
     @property
@@ -125,25 +125,25 @@ class EvalRun:
         gating = self.settings.gating
         return bool((gating.gates or gating.baseline) and self.results.cases) and not self.is_complete
 
-    def add_worker_part(self, part: Mapping[str, Any]) -> None:
+    def add_worker_facts(self, facts: Mapping[str, Any]) -> None:
         """Keep what an xdist worker knows of the run."""
-        self._workers.append(msgspec.convert(part, PartOfRun))
+        self._workers.append(msgspec.convert(facts, ProcessFacts))
 
     @property
     def selected_count(self) -> int:
         """The number of selected cases, with the Python tests that ask."""
-        facts = self.all_facts
+        facts = self.run_facts
         return facts.selected + facts.may_ask - facts.unasked
 
     @property
-    def part(self) -> PartOfRun:
+    def process_facts(self) -> ProcessFacts:
         """What this process knows of the run; in the xdist controller, what its workers spent."""
         if self._asker is None:
             spent = self._shared.by_model if self.process.ledger else {}
-            return structs.replace(self.facts, spent=spent)
+            return structs.replace(self.collected_facts, spent=spent)
         asker, cassettes = self._asker, self._asker.cassettes
         return structs.replace(
-            self.facts,
+            self.collected_facts,
             problems=asker.problems,
             outdated=tuple(cassettes.outdated),
             recorded=cassettes.recorded,
@@ -151,9 +151,9 @@ class EvalRun:
         )
 
     @property
-    def all_facts(self) -> PartOfRun:
+    def run_facts(self) -> ProcessFacts:
         """What all processes know together."""
-        return joined((self.part, *self._workers))
+        return joined_facts((self.process_facts, *self._workers))
 
     @cached_property
     def _shared(self) -> SharedSpending:
@@ -162,7 +162,7 @@ class EvalRun:
 
     def about(self) -> Run:
         """The run itself, for its document and the history."""
-        facts, asking = self.all_facts, self.settings.asking
+        facts, asking = self.run_facts, self.settings.asking
         source: AnswersFrom = "replayed" if asking.cassette else "resumed" if asking.resume else "shared"
         models = [AskedModel(spec.label, spec.identity) for spec in asking.models]
         models += [AskedModel(*each, by_test=True) for each in facts.agents.items()]

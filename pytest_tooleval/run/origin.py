@@ -8,21 +8,21 @@ from typing import Any, NamedTuple
 from ..record.results import CaseResult
 from ..record.transcript import text_of
 from ..suite.case import ResolvedCase
-from ..suite.fingerprints import ToolsContent, content_of_bytes
+from ..suite.fingerprints import ToolsFingerprints, fingerprint_of_bytes
 from ..suite.model import Suite
 from ..text import shorten
 
 _ASKED = 2000  # characters of the prompt that are kept for lists and search
 
 
-class CaseAndBlank(NamedTuple):
+class CaseOnModel(NamedTuple):
     """A case on a model, and its result before any trial, which says where it stands."""
 
     case: ResolvedCase
     blank: CaseResult
 
 
-def with_blank_result(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseAndBlank:
+def with_blank_result(nodeid: str, case: ResolvedCase, model: str, **in_file: Any) -> CaseOnModel:
     """A case on the model with this label; `in_file` are the fields that its file has."""
     later = (message for turn in case.turns[1:] for message in turn.messages)
     prompts = [text_of(m) for m in (*case.messages, *later) if m.get("role") == "user"]
@@ -51,19 +51,19 @@ def with_blank_result(nodeid: str, case: ResolvedCase, model: str, **in_file: An
         pass_rule=case.pass_rule,
         **in_file,
     )
-    return CaseAndBlank(case, blank)
+    return CaseOnModel(case, blank)
 
 
 class Origin:
-    """What the cases of one file share: their suite, and the fingerprint of the file (`content`)."""
+    """What the cases of one file share: their suite, and the fingerprint of the file."""
 
     def __init__(self, suite: Suite, path: Path) -> None:
         self.suite = suite
-        self.content = content_of_bytes(path.read_bytes())
+        self.file_fingerprint = fingerprint_of_bytes(path.read_bytes())
         self.positions = {case.id: number for number, case in enumerate(suite.test_cases)}
-        self._tools = ToolsContent(suite)
+        self._tools = ToolsFingerprints(suite)
 
-    def with_blank_result(self, nodeid: str, case: ResolvedCase, model: str) -> CaseAndBlank:
+    def with_blank_result(self, nodeid: str, case: ResolvedCase, model: str) -> CaseOnModel:
         return with_blank_result(
             nodeid,
             case,
@@ -71,8 +71,8 @@ class Origin:
             file=nodeid.partition("::")[0],
             # A variant may have renamed the case.
             position=self.positions.get(case.id, 0),
-            case_digest=case.content,
-            suite_digest=self.content,
+            case_digest=case.fingerprint,
+            suite_digest=self.file_fingerprint,
             suite_cases=len(self.suite.test_cases),
             tools_digest=self._tools.of(case),
         )

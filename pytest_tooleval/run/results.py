@@ -46,7 +46,7 @@ class RunResults:
         return [kept.row for kept in self._in_order(self.cases.values())]
 
     @property
-    def counted(self) -> list[KeptCase]:
+    def counted_by_gates(self) -> list[KeptCase]:
         """Cases that did not pass and that a gate judges, or `tooleval merge`."""
         return self._in_order(kept for kept in self.cases.values() if kept.row.counted)
 

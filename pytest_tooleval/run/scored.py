@@ -12,11 +12,11 @@ from ..record.results import CaseResult, TrialError, TrialResult
 from ..scoring.registry import Scorer
 from ..scoring.trial import BodyResult, Scored, require_evidence, score_trial
 from ..verdicts.case import Standard, decide
-from .origin import CaseAndBlank
+from .origin import CaseOnModel
 
 
 def evaluate(
-    placed: CaseAndBlank,
+    on_model: CaseOnModel,
     answers: Sequence[TrialAnswer],
     scorers: Sequence[Scorer] = (),
     *,
@@ -28,7 +28,7 @@ def evaluate(
     `explain=False` explains only the scores of cases that did not pass. `bodies` are those of a
     Python test, one for each trial.
     """
-    case = placed.case
+    case = on_model.case
     scored: list[Scored] = []
     try:
         require_evidence(case, scorers)
@@ -51,10 +51,10 @@ def evaluate(
         if explain or outcome != "passed":
             trials = tuple(each.explained() for each in scored)
     except ScoringError as error:
-        return structs.replace(placed.blank, outcome="error", reason=f"cannot be scored: {error}")
+        return structs.replace(on_model.blank, outcome="error", reason=f"cannot be scored: {error}")
     called = tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls))
     return structs.replace(
-        placed.blank,
+        on_model.blank,
         outcome=outcome,
         reason=reason,
         scores=scores,

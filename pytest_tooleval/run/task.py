@@ -20,7 +20,7 @@ from ..scoring.registry import Scorer
 from ..settings.settings import Asking
 from ..suite.case import ResolvedCase
 from ..suite.changes import changes_of
-from .origin import CaseAndBlank, Origin
+from .origin import CaseOnModel, Origin
 from .scored import evaluate
 
 
@@ -39,12 +39,12 @@ class Task:
     attempts: int = 0
 
     @property
-    def placed(self) -> CaseAndBlank:
+    def on_model(self) -> CaseOnModel:
         return self.origin.with_blank_result(self.nodeid, self.job.case, self.job.model.label)
 
     def result(self, answers: Sequence[TrialAnswer], *, explain: bool) -> CaseResult:
         """The result with these answers. `explain` as in `evaluate`."""
-        result = evaluate(self.placed, answers, self.job.scorers, explain=explain)
+        result = evaluate(self.on_model, answers, self.job.scorers, explain=explain)
         if self.unchanged is None:
             return result
         return structs.replace(result, changes=changes_of(self.unchanged, self.job.case))

@@ -36,25 +36,25 @@ class _Claim(NamedTuple):
 class GivenTranscripts:
     """The given transcripts, and which of them match no case so far."""
 
-    def __init__(self, given: Sequence[OutsideTranscript]) -> None:
-        self._given = given
-        self._found: set[int] = set()
+    def __init__(self, transcripts: Sequence[OutsideTranscript]) -> None:
+        self._given = transcripts
+        self._used: set[int] = set()
         # Why it is unclear which case is meant.
         self._unclear: dict[int, str] = {}
         self._claims: dict[int, list[_Claim]] = {}
 
     def of_suite(self, suite: Suite, file: str) -> dict[str, list[OutsideTranscript]]:
         """The transcripts of a suite's cases, by case id; cases with none are left out."""
-        found = find_transcripts(suite, self._given)
-        self._found |= found.used
-        self._unclear |= {id(each): why for each, why in found.unclear}
+        matches = find_transcripts(suite, self._given)
+        self._used |= matches.used
+        self._unclear |= {id(each): why for each, why in matches.unclear}
         texts = {case.id: _said_in_case(case) for case in suite.test_cases}
-        for case, mine in found.of_case.items():
+        for case, mine in matches.of_case.items():
             for run in (each for each in mine if each.case or each.id == case):
                 said = _said(run.messages)
                 fits = 2 if said == texts[case] else int(said[:1] == texts[case][:1])
                 self._claims.setdefault(id(run), []).append(_Claim(file, suite.name, fits))
-        return found.of_case
+        return matches.of_case
 
     def of_file(self, file: str, runs: Iterable[OutsideTranscript]) -> list[OutsideTranscript]:
         """The transcripts of a case that belong to no other file's case.
@@ -76,8 +76,8 @@ class GivenTranscripts:
 
     def without_known_case(self) -> tuple[str, ...]:
         """A line for each transcript that names an unknown case: a gate may lack its result."""
-        placed = self._found | self._unclear.keys()
-        left = (each for each in self._given if each.case and id(each) not in placed)
+        with_known_case = self._used | self._unclear.keys()
+        left = (each for each in self._given if each.case and id(each) not in with_known_case)
         return tuple(printable(f"{each.place}: {_named(each)}") for each in left)
 
     def unread(self) -> list[str]:
@@ -93,7 +93,7 @@ class GivenTranscripts:
         lines = [
             f"no case: {printable(f'{each.place}: {self._unclear.get(id(each)) or _named(each)}')}"
             for each in self._given
-            if id(each) not in self._found
+            if id(each) not in self._used
         ]
         if not lines:
             return []
@@ -127,16 +127,16 @@ def find_transcripts(suite: Suite, transcripts: Iterable[OutsideTranscript]) -> 
     the transcript begins with the whole prompts of several, as one of an agent's loop does, each has it
     up to where the next one's begins. A recorded request belongs to the case whose prompt it is.
     """
-    found = FoundTranscripts({}, [], set())
+    matches = FoundTranscripts({}, [], set())
     cases = {str(case.id): case for case in suite.test_cases}
     texts_of = {name: _said_in_case(case) for name, case in cases.items()}
     first: dict[str, list[str]] = {}
     for name, texts in texts_of.items():
         first.setdefault(texts[0], []).append(name)
 
-    def add(name: str, run: OutsideTranscript, part: OutsideTranscript) -> None:
-        found.of_case.setdefault(name, []).append(part)
-        found.used.add(id(run))
+    def add(name: str, run: OutsideTranscript, excerpt: OutsideTranscript) -> None:
+        matches.of_case.setdefault(name, []).append(excerpt)
+        matches.used.add(id(run))
 
     for run in transcripts:
         named = run.case.removeprefix(f"{suite.name}::") or run.id
@@ -155,17 +155,17 @@ def find_transcripts(suite: Suite, transcripts: Iterable[OutsideTranscript]) -> 
                 names = same_messages or names
         if len(names) > 1:
             why = f"begins like the cases {', '.join(names[:3])}; add the case to the transcript"
-            found.unclear.append((run, why))
+            matches.unclear.append((run, why))
         elif names:
             add(names[0], run, run)
-    for name, of_case in found.of_case.items():
+    for name, of_case in matches.of_case.items():
         groups = Counter(run.group for run in of_case if run.group)
         for run in [run for run in of_case if groups[run.group] > 1]:
             if _said(run.messages)[:1] != texts_of[name][:1]:
                 of_case.remove(run)
-                found.used.discard(id(run))
-                found.unclear.append((run, f"another conversation in the transcript of case {name}"))
-    return found
+                matches.used.discard(id(run))
+                matches.unclear.append((run, f"another conversation in the transcript of case {name}"))
+    return matches
 
 
 def _parts(
@@ -205,18 +205,18 @@ def _said(messages: Iterable[Message]) -> list[str]:
     return [" ".join(text_of(plain(each)).split()) for each in messages if each.get("role") == "user"]
 
 
-def answers_of(case: ResolvedCase, given: Sequence[OutsideTranscript]) -> list[Transcript | ModelError]:
+def answers_of(case: ResolvedCase, runs: Sequence[OutsideTranscript]) -> list[Transcript | ModelError]:
     """A case's transcripts as its trials. Missing ones are errors."""
     needed = needed_of(case.pass_rule)
-    if needed is not None and len(given) > needed[1]:
-        message = f"{len(given)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
+    if needed is not None and len(runs) > needed[1]:
+        message = f"{len(runs)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
         return [ModelError(f"{message}; change it with --tooleval-pass", kind="replay")]
     missing = "no transcript of this case"
-    if given:
+    if runs:
         trials = plural(case.trials, "trial")
-        missing = f"transcripts of {len(given)} of {trials}; see --tooleval-trials"
-    absent = [ModelError(missing, kind="replay")] * (case.trials - len(given))
-    return [*(_answer(case, each) for each in given), *absent]
+        missing = f"transcripts of {len(runs)} of {trials}; see --tooleval-trials"
+    absent = [ModelError(missing, kind="replay")] * (case.trials - len(runs))
+    return [*(_answer(case, each) for each in runs), *absent]
 
 
 def _answer(case: ResolvedCase, run: OutsideTranscript) -> Transcript | ModelError:

@@ -10,7 +10,7 @@ from ..record.metrics import LIMITS
 from ..settings.settings import Settings
 from ..text import near
 from ..verdicts.rules import PASS_RATE
-from .origin import CaseAndBlank
+from .origin import CaseOnModel
 
 
 def unknown_metric(settings: Settings, metrics: Collection[str]) -> str:
@@ -30,10 +30,10 @@ def unknown_metric(settings: Settings, metrics: Collection[str]) -> str:
     return ""
 
 
-def unknown_scope(settings: Settings, places: Iterable[CaseAndBlank]) -> str:
+def unknown_scope(settings: Settings, places: Iterable[CaseOnModel]) -> str:
     """The problem with a gate's scope; empty if there is none."""
     rules = [(rule, rule.name) for rule in settings.gating.gates.rules if rule.name is not None]
-    rows = [placed.blank for placed in places] if rules else []
+    rows = [on_model.blank for on_model in places] if rules else []
     for rule, name in rules:
         names = {key for row in rows for key, _ in rule.scope.keys(row) if key}
         if name not in names:

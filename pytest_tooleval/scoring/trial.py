@@ -63,7 +63,7 @@ def _received(call: ToolCall | Mapping[str, Any], case: ResolvedCase) -> ToolCal
     read = ToolCall.coerce(call)
     namespace = "" if isinstance(call, ToolCall) else as_text(call.get("namespace"))
     named = known_tools(case).read(read, namespace)
-    return structs.replace(named, **redacted(structs.asdict(named), case.public))
+    return structs.replace(named, **redacted(structs.asdict(named), case.public_texts))
 
 
 def score_messages(
@@ -109,7 +109,7 @@ def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -
     System prompts are not compared, as an agent may have its own. Replies are read as a live model's,
     and a turn ends as a live one at `max_rounds`.
     """
-    cleaned = redacted([dict(message) for message in messages], case.public)
+    cleaned = redacted([dict(message) for message in messages], case.public_texts)
     spoken = [index for index, message in enumerate(cleaned) if message.get("role") not in SYSTEM_ROLES]
     prompt = [gist_of(message) for message in case.messages if message.get("role") not in SYSTEM_ROLES]
     begins = len(prompt) <= len(spoken) and all(

@@ -176,54 +176,54 @@ def _without(value: Any, lost: Collection[str]) -> Any:
     return None if value in lost else value
 
 
-def read_gates(given: GivenOptions) -> Gates:
+def read_gates(options: GivenOptions) -> Gates:
     """The gates. The later one of two for the same thing holds. Raises ConfigError."""
-    rules = {rule.of: rule for key in _GATES for rule in given[key]}
-    if "fail_over" in given.typed and not given.has("baseline"):
+    rules = {rule.of: rule for key in _GATES for rule in options[key]}
+    if "fail_over" in options.typed and not options.has("baseline"):
         from ..verdicts.rules import BROKEN
 
         if any(rule.metric == BROKEN for rule in rules.values()):
             raise ConfigError(f"--tooleval-fail-over={BROKEN}=...: needs --tooleval-baseline=FILE|RUN")
-    return Gates(tuple(rules.values()), given["confidence"], any(map(given.is_typed, _GATES)))
+    return Gates(tuple(rules.values()), options["confidence"], any(map(options.is_typed, _GATES)))
 
 
-def read_trials(given: GivenOptions) -> int | None:
+def read_trials(options: GivenOptions) -> int | None:
     """The number of trials, as an option sets it."""
-    trials: int | None = given["trials"]
-    rule = given["pass"] or ""
+    trials: int | None = options["trials"]
+    rule = options["pass"] or ""
     of_rule = int(rule.partition("/")[2] or 0)
-    if of_rule and "trials" not in given.typed:  # presets and the ini file are not about this run alone
+    if of_rule and "trials" not in options.typed:  # presets and the ini file are for other runs too
         return None
     if trials and of_rule not in (0, trials):
         raise ConfigError(
             f"--tooleval-pass={rule} asks each case {of_rule} times, which contradicts "
-            f"{given.where('trials')}={trials}; leave that out"
+            f"{options.where('trials')}={trials}; leave that out"
         )
     return trials
 
 
-def read_history(given: GivenOptions, here: Path, root: Path) -> str:
+def read_history(options: GivenOptions, here: Path, root: Path) -> str:
     """Where the run is saved, as an absolute path or a usable URL; empty if nowhere.
 
     A typed folder is relative to `here`; those of the ini file and the default are relative to `root`.
     """
-    name: str = given["history"]
+    name: str = options["history"]
     if "://" in name:
         from ..history import place_of
 
         return place_of(name, root).name
-    return name and os.path.abspath((here if "history" in given.typed else root) / name)
+    return name and os.path.abspath((here if "history" in options.typed else root) / name)
 
 
-def read_baseline(given: GivenOptions, folder: Path, history: str) -> Baseline | None:
+def read_baseline(options: GivenOptions, folder: Path, history: str) -> Baseline | None:
     """The baseline; None without one.
 
     `folder` is the project's `.tooleval`, and `history` an absolute path or a URL, empty for none.
     """
-    name, models = given["baseline"], given["baseline_model"]
+    name, models = options["baseline"], options["baseline_model"]
     if name is None:
         return None
-    if "baseline" not in given.typed and (folder.parent / name).is_file():
+    if "baseline" not in options.typed and (folder.parent / name).is_file():
         name = str(folder.parent / name)
 
     @cache
@@ -237,9 +237,9 @@ def read_baseline(given: GivenOptions, folder: Path, history: str) -> Baseline |
         if models:  # the newest good run may lack a model that an older one has
             run = load(name, frozenset((row.file, old) for row in run.cases for old, _ in models))
     except NoBaseline as error:
-        return Baseline(name, None, models, given["max_drop"] or 0.0, load, str(error))
+        return Baseline(name, None, models, options["max_drop"] or 0.0, load, str(error))
     except ToolevalError as error:
-        raise ConfigError(f"{given.where('baseline')}={name}: {error}") from None
+        raise ConfigError(f"{options.where('baseline')}={name}: {error}") from None
     labels = dict.fromkeys(row.model for row in run.cases if row.model)
     for old, new in models:
         if old not in labels:
@@ -247,4 +247,4 @@ def read_baseline(given: GivenOptions, folder: Path, history: str) -> Baseline |
                 f"--tooleval-baseline-model={old}={new}: {name} has no model {old}; it has: "
                 + ", ".join(labels)
             )
-    return Baseline(name, run, models, given["max_drop"] or 0.0, load)
+    return Baseline(name, run, models, options["max_drop"] or 0.0, load)

@@ -43,15 +43,15 @@ class Asking:
     # The parts taken of all limits: into how many they were split, and which one this is, from 0.
     shares: tuple[tuple[int, int], ...] = ()
 
-    def part(self, of: int, number: int) -> Asking:
+    def with_share(self, of: int, number: int) -> Asking:
         """These settings with share `number`, from 0, of the limits, which are split into `of`."""
         from ..engine.models.spec import share
 
         return dataclasses.replace(
             self,
-            models=tuple(spec.part(of, number) for spec in self.models),
-            judge=self.judge and self.judge.part(of, number),
-            user=self.user and self.user.part(of, number),
+            models=tuple(spec.with_share(of, number) for spec in self.models),
+            judge=self.judge and self.judge.with_share(of, number),
+            user=self.user and self.user.with_share(of, number),
             concurrency=share(self.concurrency, of, number),
             shares=(*self.shares, (of, number)),
         )
@@ -66,7 +66,7 @@ class Asking:
     def own(self, spec: ModelSpec) -> ModelSpec:
         """Another model with the same share of its limits."""
         for of, number in self.shares:
-            spec = spec.part(of, number)
+            spec = spec.with_share(of, number)
         return spec
 
 

@@ -400,21 +400,21 @@ class AsWritten(Struct, frozen=True):
 class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     """A case with the suite's defaults applied: what the engine runs and scorers read.
 
-    `content` is the fingerprint of its prompt and expectations; `expected` holds those for the whole
-    case. `messages` come before the first reply. `temperature` and `max_tokens` are None if neither the
+    `fingerprint` covers its prompt and expectations; `expected` holds those for the whole case.
+    `messages` come before the first reply. `temperature` and `max_tokens` are None if neither the
     command line, the case nor the suite sets them. `pass_rule` is `mean`, `all`, `any` or `K/N` with N
     trials. `live_tools` are the tools to call for real, if the command line allows them. `set_by` says
-    which parameters the user has set, and where; `public` holds the texts of the suite. `variant` is the
-    variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated trials
-    of the same question count as different answers. `altered` says how a variant alters tool answers.
-    `by_test` means that the body of a Python test judges it. `response_format` is the chat API's.
+    which parameters the user has set, and where; `public_texts` holds the texts of the suite. `variant`
+    is the variant that this case belongs to. Trials are numbered from `first_trial`, so that repeated
+    trials of the same question count as different answers. `altered` says how a variant alters tool
+    answers. `by_test` means that the body of a Python test judges it. `response_format` is as in chat.
     """
 
     kind: CaseKind
     id: str
     line: int
     suite: str
-    content: str
+    fingerprint: str
     expected: Expectations
     messages: tuple[dict[str, Any], ...]
     tools: tuple[Tool, ...]
@@ -435,7 +435,7 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     turns: tuple[ResolvedTurn, ...] = ()
     world: WorldSpec | None = None
     exact_state: bool = False
-    public: PublicTexts | None = None
+    public_texts: PublicTexts | None = None
     variant: CaseVariant = UNCHANGED
     first_trial: int = 0
     namespaces: Mapping[str, str] = {}

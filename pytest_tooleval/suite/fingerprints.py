@@ -24,7 +24,7 @@ DIGITS = 16
 _SORTED = json.JSONEncoder(sort_keys=True)
 
 
-def content_of_bytes(data: bytes) -> str:
+def fingerprint_of_bytes(data: bytes) -> str:
     """Return 16 hex digits for the content of a file."""
     return hashlib.sha256(data).hexdigest()[:DIGITS]
 
@@ -33,7 +33,7 @@ def content_of_bytes(data: bytes) -> str:
 _LEFT_OUT = {*APART, "multi_turn", "world_args"}
 
 
-def content_of_case(suite: Suite, case: TestCase) -> str:
+def fingerprint_of_case(suite: Suite, case: TestCase) -> str:
     """Return 16 hex digits for the prompt and the expectations of a case.
 
     Default values are left out, so that a new field leaves old fingerprints alone.
@@ -52,7 +52,7 @@ def content_of_case(suite: Suite, case: TestCase) -> str:
     named["call_order"] = case.call_order
     if case.kind == "chain":
         named["valid_prerequisites"] = case.valid_prerequisites
-    return content_of_bytes(_SORTED.encode(named).encode())
+    return fingerprint_of_bytes(_SORTED.encode(named).encode())
 
 
 def _plain(value: Any) -> Any:
@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-class ToolsContent:
+class ToolsFingerprints:
     """Fingerprints of the tools and the world, which scores depend on besides the case itself.
 
     Changing them does not change the case, but answers given with other tools cannot be rescored.
@@ -80,16 +80,16 @@ class ToolsContent:
 
     def __init__(self, suite: Suite) -> None:
         self._tools = tuple(suite.tools)
-        self._of_suite = _content_of_tools(self._tools)
+        self._of_suite = _fingerprint_of_tools(self._tools)
 
     def of(self, case: ResolvedCase) -> str:
         """Return 16 hex digits for tool names and schemas, in any order, and the world's code."""
-        tools = self._of_suite if case.tools == self._tools else _content_of_tools(case.tools)
+        tools = self._of_suite if case.tools == self._tools else _fingerprint_of_tools(case.tools)
         if case.world is None:
             return tools
-        return content_of_bytes(f"{tools} {case.world.identity['code']}".encode())
+        return fingerprint_of_bytes(f"{tools} {case.world.identity['code']}".encode())
 
 
-def _content_of_tools(tools: Iterable[Tool]) -> str:
+def _fingerprint_of_tools(tools: Iterable[Tool]) -> str:
     signatures = sorted(_SORTED.encode([tool.name, tool.definition.parameters]) for tool in tools)
-    return content_of_bytes("\n".join(signatures).encode())
+    return fingerprint_of_bytes("\n".join(signatures).encode())

@@ -13,7 +13,7 @@ from ..record.names import KnownTools, meant, same_tool
 from ..record.thresholds import needed_of
 from .case import AsWritten, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
 from .expectations import ANY_TOOL, Expectations, ExpectedCall
-from .fingerprints import content_of_case
+from .fingerprints import fingerprint_of_case
 from .model import Suite, world_of
 from .name_patterns import with_fitting
 from .overrides import ChoiceWord, Overrides
@@ -119,14 +119,14 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         id=case.id or "",
         line=case.line,
         suite=suite.name,
-        content=content_of_case(suite, case),
+        fingerprint=fingerprint_of_case(suite, case),
         expected=_expectations_of(case),
         messages=messages_of(suite, case),
         tools=tools,
         turns=turns,
         world=world_of(suite, case),
         exact_state=bool(_first(case.exact_state, suite.exact_state)),
-        public=suite.public,
+        public_texts=suite.public,
         namespaces=suite.namespaces,
         provider_tools=suite.provider_tools,
         tool_prefix=suite.tool_prefix or "",

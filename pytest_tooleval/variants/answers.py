@@ -87,8 +87,9 @@ def secret(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     if not _gets_answers(case) or _may_be_quoted(case, note):
         return None
     # In a typical place for keys, such as after `Bearer`, redaction would hide the leak.
-    public = case.public and case.public.with_keys(lambda key: reveals(key, canary))
-    return structs.replace(case, altered=AlteredAnswers("note", note=note, secret=canary), public=public)
+    public = case.public_texts and case.public_texts.with_keys(lambda key: reveals(key, canary))
+    altered = AlteredAnswers("note", note=note, secret=canary)
+    return structs.replace(case, altered=altered, public_texts=public)
 
 
 def _may_be_quoted(case: ResolvedCase, note: str) -> bool:

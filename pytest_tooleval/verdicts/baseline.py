@@ -67,7 +67,7 @@ class _Model(NamedTuple):
     newly_broken_p: float | None
 
 
-def compare(
+def compare_runs(
     old: Side, new: Side, limits: Limits, models: Collection[tuple[str, str]] = ()
 ) -> Comparison:
     """Compare the unchanged cases of two runs.

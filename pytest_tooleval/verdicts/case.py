@@ -69,18 +69,18 @@ def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
     unread = next((error for error in errors if error.kind == "unread"), None)
     if by.forbids and unread is not None:
         return "error", scores, unread.message
-    counted = by.pass_rule != "mean"
+    counts_passes = by.pass_rule != "mean"
     # A recorded case may have fewer trials than today's rule requires.
     _, planned = needed_of(by.pass_rule) or (0, 0)
     planned = max(planned, len(trials))
-    decided = _counted_verdict(trials, by.pass_rule, planned) if counted else None
+    decided = _verdict_by_passes(trials, by.pass_rule, planned) if counts_passes else None
     if errors and decided is None:
         several = f" ({len(errors)} of {len(trials)} trials)" if len(trials) > 1 else ""
         return "error", scores, errors[0].message + several
     failed = [trial for trial in answered if not trial.passed]
     # First what no gate tolerates.
     failed.sort(key=lambda trial: trial.failure != "unexpected_exception")
-    if counted:
+    if counts_passes:
         if decided:
             return "passed", scores, ""
         needed = needed_passes(by.pass_rule, planned)
@@ -139,13 +139,13 @@ def _mean_spent(trials: Sequence[TrialRow], limits: Iterable[str]) -> dict[str, 
 
 def needed_passes(rule: str, trials: int) -> int:
     """The number of trials that must pass with `all`, `any` or `K/N`."""
-    counted = needed_of(rule)
-    if counted is not None:
-        return counted[0]
+    k_of_n = needed_of(rule)
+    if k_of_n is not None:
+        return k_of_n[0]
     return trials if rule == "all" else 1
 
 
-def _counted_verdict(trials: Sequence[TrialRow], rule: str, planned: int) -> bool | None:
+def _verdict_by_passes(trials: Sequence[TrialRow], rule: str, planned: int) -> bool | None:
     """True if enough trials pass; None while unanswered trials could change that."""
     needed = needed_passes(rule, planned)
     passes = sum(trial.passed for trial in trials)

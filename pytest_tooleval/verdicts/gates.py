@@ -308,8 +308,8 @@ def _how_many(rule: Rule, valued: Sequence[CaseRow], scored: Sequence[CaseRow], 
     # Suites without a selected case count as collected; a path on the command line may be one case.
     total = max(collected, sum(whole.values())) if rule.scope.whole else 0
     trials = sum(case.answered for case in valued)
-    part = f"{len(valued)} of " if total > len(valued) else ""
-    text = part + plural(max(total, len(valued)), "case")
+    valued_of = f"{len(valued)} of " if total > len(valued) else ""
+    text = valued_of + plural(max(total, len(valued)), "case")
     return f"{text} ({plural(trials, 'trial')})" if trials > len(valued) else text
 
 

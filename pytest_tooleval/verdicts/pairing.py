@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ToolevalError
 from ..record.results import CaseRow
-from ..suite.fingerprints import content_of_case
+from ..suite.fingerprints import fingerprint_of_case
 from .sides import FindSuite
 
 if TYPE_CHECKING:
@@ -133,8 +133,8 @@ def _not_selected(
         """The ids and fingerprints of the cases in a suite; None if it is not found."""
         if (suite := _suite_in(file, suites)) is None:
             return None
-        contents = (content_of_case(suite, case) for case in suite.test_cases)
-        return frozenset([*(str(case.id) for case in suite.test_cases), *contents])
+        fingerprints = (fingerprint_of_case(suite, case) for case in suite.test_cases)
+        return frozenset([*(str(case.id) for case in suite.test_cases), *fingerprints])
 
     def was_left_out(case: CaseRow) -> bool:
         rows = ran.get(place(case), [])

@@ -165,7 +165,7 @@ def _compared(
     baseline = gating.baseline
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
-    from .baseline import compare
+    from .baseline import compare_runs
     from .paired_metrics import Limits
     from .sides import BASE_WORD, RUN_WORD, Side
 
@@ -181,7 +181,7 @@ def _compared(
         raise NoBaseline(baseline.missing)
     if word and word["word"] == "good":
         old = baseline.load(baseline.name, pairs)
-    return compare(
+    return compare_runs(
         old._replace(suites=suites or old.suites),
         Side("this run", run, evaluated),
         Limits(

@@ -38,7 +38,7 @@ def rows_document(
 
     The gates settle which counted cases are tolerated. `intervals` adds those of means.
     """
-    cases = [settled(case, gates) for case in cases]
+    cases = [tolerated_if_passed(case, gates) for case in cases]
     plain = unchanged(cases)
     total = summarise(plain, intervals=intervals)
 
@@ -62,7 +62,7 @@ def rows_document(
     )
 
 
-def settled(case: _Row, gates: Sequence[Gate]) -> _Row:
+def tolerated_if_passed(case: _Row, gates: Sequence[Gate]) -> _Row:
     """The case, tolerated if the gates that judge it passed."""
     if not case.counted or not gates or any(gate.failed and judged_by(case, gate) for gate in gates):
         return case

@@ -100,7 +100,7 @@ def show_trend(request: Request) -> Response:
 
 
 def compare_runs(request: Request) -> Response:
-    from ..verdicts.baseline import compare
+    from ..verdicts.baseline import compare_runs
     from ..verdicts.paired_metrics import Limits
 
     old, new = needed(request, "old"), needed(request, "new")
@@ -113,7 +113,7 @@ def compare_runs(request: Request) -> Response:
         with _history(request, side) as history:
             sides.append(history.side(name, history.find(name)))
     try:
-        return json_response(page_comparison(compare(sides[0], sides[1], Limits(), pairs)))
+        return json_response(page_comparison(compare_runs(sides[0], sides[1], Limits(), pairs)))
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
 

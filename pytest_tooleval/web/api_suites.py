@@ -14,7 +14,7 @@ from ..errors import ConfigError, McpError
 from ..mcp.discover import Discovery, discover
 from ..mcp.server import McpServer
 from ..mcp.tools import imported, title_of
-from ..suite.fingerprints import content_of_bytes
+from ..suite.fingerprints import fingerprint_of_bytes
 from ..suite.model import Suite
 from ..suite.schema import suite_schema
 from ..suite.source import SuiteSource
@@ -88,7 +88,7 @@ def show_suite(request: Request) -> Response:
     file = _file(request)
     content = _folder(request).read(file)
     examined = _folder(request).examine(content, file, lint=True)
-    etag = content_of_bytes(content)
+    etag = fingerprint_of_bytes(content)
     shown = {
         "file": file,
         "etag": etag,
@@ -195,7 +195,7 @@ def _save(
     folder.examine(text, file or "").whole()
     if file is None or before is None:
         return folder.create(file, suite["name"], text.encode())
-    etag = content_of_bytes(before.text.encode())
+    etag = fingerprint_of_bytes(before.text.encode())
     return file, folder.replace(file, text.encode(), etag)
 
 

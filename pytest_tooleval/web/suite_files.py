@@ -24,7 +24,7 @@ from ..scoring.evidence.half_work import unnoticed_calls
 from ..scoring.evidence.rehearsal import rehearse
 from ..suite.discovery import SUITE_ENDING, UNSEARCHED, is_searched
 from ..suite.drafts import DRAFT
-from ..suite.fingerprints import content_of_bytes
+from ..suite.fingerprints import fingerprint_of_bytes
 from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
@@ -185,7 +185,7 @@ class SuiteFolder:
     def read_seen(self, file: str, etag: str) -> bytes:
         """The bytes of a file with this etag; ApiError 409 with its content if the etag differs."""
         current = self.read(file)
-        if content_of_bytes(current) != etag:
+        if fingerprint_of_bytes(current) != etag:
             raise _conflict(file, current)
         return current
 
@@ -205,7 +205,7 @@ class SuiteFolder:
                 write_whole(path, [content], lambda: self._check_free(file, path))
             except (OSError, ValueError) as error:
                 raise _unusable(file, "written", error) from None
-        return file, content_of_bytes(content)
+        return file, fingerprint_of_bytes(content)
 
     def replace(self, file: str, content: bytes, etag: str) -> str:
         """Replace the content with this etag; returns the new etag."""
@@ -218,7 +218,7 @@ class SuiteFolder:
                 write_whole(path, [content], lambda: self.read_seen(file, etag))
             except OSError as error:
                 raise _unusable(file, "written", error) from None
-        return content_of_bytes(content)
+        return fingerprint_of_bytes(content)
 
     def delete(self, file: str, etag: str) -> None:
         with self._lock:
@@ -272,7 +272,7 @@ def _conflict(file: str, current: bytes, what: str = "was changed in the meantim
     error = ApiError(
         409,
         f"{file}: the file {what}",
-        etag=content_of_bytes(current),
+        etag=fingerprint_of_bytes(current),
         text=text_of(current),
     )
     error.problems = (Problem(file, 1, 1, "", error.message),)

@@ -32,7 +32,7 @@ from power import after_drop, power, typical_pass_rates
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION, Run
 from pytest_tooleval.verdicts import statistics
-from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.baseline import compare_runs
 from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.variants import compare_variants
@@ -169,7 +169,7 @@ def alarm_rates(
             simulate(rates, number, chance, **kind)
             for rates, number in zip((rates, after), trials, strict=True)
         )
-        comparison = compare(old, new, Limits(max_drop=max_drop))
+        comparison = compare_runs(old, new, Limits(max_drop=max_drop))
         models = comparison.models
         found[0] += comparison.failed
         found[1] += any(metric.verdict == "failed" for model in models for metric in model.metrics)

@@ -47,7 +47,7 @@ from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseRow, KeptCase
 from pytest_tooleval.record.run import AskedModel, Git, Run, new_run_id
-from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.baseline import compare_runs
 from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 
@@ -319,7 +319,7 @@ def show_times(history: History) -> None:
         "find latest~5": lambda: history.find("latest~5"),
         "trend of a case, all runs": lambda: history.trend(case),
         "trend of a suite, all runs": lambda: history.trend("Suite 3"),
-        "compare two runs": lambda: compare_runs(history),
+        "compare two runs": lambda: compare_newest(history),
         "  of which reading both": lambda: both(history),
         "document without transcripts": lambda: history.rows_document(newest),
         "document with transcripts and intervals": lambda: history.document(newest),
@@ -333,9 +333,9 @@ def both(history: History) -> list[RowsDocument]:
     return [history.rows_document(history.find(name)) for name in ("latest~1", "latest")]
 
 
-def compare_runs(history: History) -> Comparison:
+def compare_newest(history: History) -> Comparison:
     sides = [Side(document.run.id, document.run, document.cases) for document in both(history)]
-    return compare(sides[0], sides[1], Limits())
+    return compare_runs(sides[0], sides[1], Limits())
 
 
 def median_s(ask: Callable[[], object]) -> float:

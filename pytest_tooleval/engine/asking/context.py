@@ -24,7 +24,7 @@ class Context:
     `fresh` sends it even if the answer is recorded, for a rerun. `set_by` maps the parameters that
     the user has set to where they are set. `refusal` says why only recorded answers may be used; it
     is empty if the model may be queried. `role` is None for the model under test; the answers of
-    other models must pass `accept` before they are recorded. `public` has the texts of the case's
+    other models must pass `accept` before they are recorded. `public_texts` has the texts of the case's
     suite, which contain no secrets. `claim` is the question's key in the cassette, which the request
     claims just before it is sent; without one, nobody else can be sending the same request.
     """
@@ -36,7 +36,7 @@ class Context:
     refusal: str = ""
     role: Role | None = None
     accept: OnReply | None = None
-    public: PublicTexts | None = None
+    public_texts: PublicTexts | None = None
     claim: str = ""
 
 

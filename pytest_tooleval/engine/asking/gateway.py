@@ -236,7 +236,7 @@ class ModelGateway:
         # The answer is paid for, even if it is refused below.
         at_least = any(each.cost_at_least for each in replies)
         self._shared.spending.add(payer_of_it, cost, at_least)
-        *earlier, last = (_checked(each, context.public) for each in replies)
+        *earlier, last = (_checked(each, context.public_texts) for each in replies)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))
 
 
@@ -246,11 +246,11 @@ def _priced(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
     return answer if cost is None else structs.replace(answer, cost_usd=cost)
 
 
-def _checked(answer: ChatAnswer, public: PublicTexts | None) -> ChatAnswer:
+def _checked(answer: ChatAnswer, public_texts: PublicTexts | None) -> ChatAnswer:
     """An answer, or an agent's reply, with its time, and with stand-ins for keys."""
     if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
         raise ModelError(f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response")
-    texts = redacted({name: getattr(answer, name) for name in _TEXTS}, public)
+    texts = redacted({name: getattr(answer, name) for name in _TEXTS}, public_texts)
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     return structs.replace(answer, answered_at=now, **texts)
 

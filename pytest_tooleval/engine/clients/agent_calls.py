@@ -270,8 +270,8 @@ class AgentCalls:
 
     def _read(self, asked: _PendingCall, id: str) -> ToolCall:
         """The call as tools get it, without keys."""
-        public = self._toolbox.case.public
-        call = ToolCall.parse(redacted(asked.name, public), redacted(asked.arguments, public), id)
+        texts = self._toolbox.case.public_texts
+        call = ToolCall.parse(redacted(asked.name, texts), redacted(asked.arguments, texts), id)
         return structs.replace(call, agent=asked.agent)
 
     async def _stop_at_forbidden(self) -> None:

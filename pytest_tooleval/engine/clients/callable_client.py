@@ -285,8 +285,8 @@ def import_object(target: str, folder: Path | None) -> Any:
     for name in path.split("."):
         parent, value = value, getattr(value, name, None)
         if value is None:
-            public = [each for each in dir(parent) if not each.startswith("_")]
-            raise LookupError(f"{module_name!r} has no {path!r}{near(name, public)}")
+            names = [each for each in dir(parent) if not each.startswith("_")]
+            raise LookupError(f"{module_name!r} has no {path!r}{near(name, names)}")
     return value
 
 

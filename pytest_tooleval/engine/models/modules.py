@@ -29,7 +29,7 @@ def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
 
 
 def imported_modules(target: str, folder: Path) -> dict[str, str]:
-    """Digests of the project's modules that an agent imports, directly or not, except its own.
+    """Fingerprints of the project's modules that an agent imports, directly or not, except its own.
 
     The keys are paths relative to the folder. The project's modules are those in the folder, and
     those found where the agent is, unless they are installed.
@@ -44,21 +44,21 @@ def imported_modules(target: str, folder: Path) -> dict[str, str]:
         for place in places
         if _INSTALLED.isdisjoint(place.parts) and not place.is_relative_to(_STANDARD)
     ]
-    digests: dict[str, str] = {}
+    fingerprints: dict[str, str] = {}
     for file in _imported(target.partition(":")[0], own_places):
-        if file != module[0] and (path := _path_from(folder, file)) and (digest := digest_of(file)):
-            digests[path] = digest
-    return digests
+        if file != module[0] and (path := _path_from(folder, file)) and (code := fingerprint_of(file)):
+            fingerprints[path] = code
+    return fingerprints
 
 
 def changed(recorded: Iterable[tuple[str, str]], folder: Path) -> list[str]:
-    """The paths of the modules whose digests have changed."""
+    """The paths of the modules whose fingerprints have changed."""
     recorded = set(recorded)
-    now = {path: digest_of(folder / path) for path, _ in recorded}
-    return sorted({path for path, digest in recorded if now[path] != digest})
+    now = {path: fingerprint_of(folder / path) for path, _ in recorded}
+    return sorted({path for path, fingerprint in recorded if now[path] != fingerprint})
 
 
-def digest_of(file: Path) -> str:
+def fingerprint_of(file: Path) -> str:
     """The start of the SHA-256 of a module's code; empty if it cannot be read."""
     try:
         return hashlib.sha256(code_of(file)).hexdigest()[:12]
@@ -73,7 +73,7 @@ def parsed(code: bytes) -> ast.Module:
 
 
 def name_of(modules: Mapping[str, str]) -> str:
-    """A short name for these modules with these digests."""
+    """A short name for these modules with these fingerprints."""
     return hashlib.sha256(repr(sorted(modules.items())).encode()).hexdigest()[:12]
 
 

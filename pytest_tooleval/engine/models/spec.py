@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from ...errors import ErrorKind, ModelError
 from .known import INSTALL, has_litellm, provider_of
-from .modules import digest_of, imported_modules, own_module
+from .modules import fingerprint_of, imported_modules, own_module
 from .providers import PROVIDERS, UNKNOWN, Protocol, Provider
 from .traits import needs_responses
 
@@ -74,7 +74,7 @@ class _Model:
 
     @property
     def modules(self) -> Mapping[str, str]:
-        """The project's modules that an agent imports, with their digests."""
+        """The project's modules that an agent imports, with their fingerprints."""
         return {}
 
     def key(self) -> str | None:
@@ -103,7 +103,7 @@ class _Model:
             raise self.unusable(text, "credentials")
         return value
 
-    def part(self: _M, count: int, number: int) -> _M:
+    def with_share(self: _M, count: int, number: int) -> _M:
         """The model with part `number` (from 0) of its limits, which are divided by `count`."""
         divided = functools.partial(share, count=count, number=number)
         return dataclasses.replace(
@@ -134,23 +134,23 @@ class Builtin(_Model):
 class CallableModel(_Model):
     """A function or a class in Python, such as an agent.
 
-    A Python test passes the agent itself as `function`. Then `callable` only names it, and `digest`
-    stands for its code and whatever else its answers depend on. `imports` are its `modules`, if they
-    are known already.
+    A Python test passes the agent itself as `function`. Then `callable` only names it, and
+    `fingerprint` stands for its code and whatever else its answers depend on. `imports` are
+    its `modules`, if they are known already.
     """
 
     callable: str
     function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
-    digest: str = ""
+    fingerprint: str = ""
     imports: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
 
     @functools.cached_property
     def identity(self) -> str:
         """With a hash of its module, so that a changed agent is queried again."""
         if self.function is not None:
-            return f"callable:{self.callable}@{self.digest}"
+            return f"callable:{self.callable}@{self.fingerprint}"
         module = own_module(self.callable, self.folder)
-        return f"callable:{self.callable}" + (f"@{digest_of(module[0])}" if module else "")
+        return f"callable:{self.callable}" + (f"@{fingerprint_of(module[0])}" if module else "")
 
     @functools.cached_property
     def modules(self) -> Mapping[str, str]:

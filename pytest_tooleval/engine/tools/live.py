@@ -93,7 +93,7 @@ class LiveTools(ToolSource):
         self._live = live
         self._wanted = case.live_tools
         self.key_fields = {"live": {"mcp": dict(live.server.identity), "tools": sorted(self._wanted)}}
-        self._public = case.public
+        self._public_texts = case.public_texts
         self._allowed = allowed
         self._model = model
         self._trial = trial
@@ -141,7 +141,7 @@ class LiveTools(ToolSource):
         self._require_allowed(call)
         if self._session is None:
             self._session = await self._stack.enter_async_context(self._live.server.session())
-        return redacted(await self._session.call(call.name, call.arguments or {}), self._public)
+        return redacted(await self._session.call(call.name, call.arguments or {}), self._public_texts)
 
     def _require_allowed(self, call: ToolCall) -> None:
         refusal = self.refusal or _not_allowed(self._live.server, [call.name], self._allowed)

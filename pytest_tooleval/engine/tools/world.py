@@ -26,8 +26,8 @@ class WorldTools(ToolSource):
     # The world reports a bad call itself, here as in scoring.
     answers_all = True
 
-    def __init__(self, spec: WorldSpec, public: PublicTexts | None = None) -> None:
-        self._public = public
+    def __init__(self, spec: WorldSpec, public_texts: PublicTexts | None = None) -> None:
+        self._public_texts = public_texts
         self._world = World(spec)
         self._worker: Worker | None = None
         self._closed = False
@@ -38,9 +38,9 @@ class WorldTools(ToolSource):
     ) -> ToolAnswer:
         """The world's answer. Raises ModelError if the world cannot be used."""
         content = await self._played(lambda: self._world.call(call.name, call.arguments, offered))
-        if self._public is not None:
+        if self._public_texts is not None:
             # The code is the user's own, and a model may have to pass on a value that looks like a key.
-            self._public.add(content)
+            self._public_texts.add(content)
         return ToolAnswer(content)
 
     @property

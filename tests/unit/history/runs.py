@@ -17,7 +17,7 @@ from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult, CaseRow, KeptCase, Outcome, Score
 from pytest_tooleval.record.run import SCORING_VERSION, AskedModel, Git, Run, new_run_id
 from pytest_tooleval.record.transcript import Reply, Transcript
-from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.baseline import compare_runs
 from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 
@@ -120,4 +120,4 @@ def gate(passed: bool, message: str = "overall is 0.5") -> Gate:
 def comparison(message: str = "no drop") -> Comparison:
     """What comparing a run with itself finds."""
     old, new = (Side(name, run_of(), [case_of()]) for name in ("old", "new"))
-    return structs.replace(compare(old, new, Limits()), message=message)
+    return structs.replace(compare_runs(old, new, Limits()), message=message)

@@ -24,7 +24,7 @@ from pytest_tooleval.reports.markdown import markdown_text
 from pytest_tooleval.reports.notes import notes
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.run_lines import verdict_lines
-from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.baseline import compare_runs
 from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.summary import rows_document
@@ -85,7 +85,7 @@ def changes(old: Passes, new: Passes) -> dict[Identity, tuple[str, str]]:
 def document(old: Passes, new: Passes) -> RowsDocument:
     there = cast("Any", lambda file: msgspec.defstruct("Empty", [("test_cases", Any)])(()))
     sides = Side("old", OLD, rows_of(old)), Side("new", NEW, rows_of(new), suites=there)
-    return rows_document(NEW, sides[1].cases, baseline=compare(*sides, Limits()))
+    return rows_document(NEW, sides[1].cases, baseline=compare_runs(*sides, Limits()))
 
 
 def of(moved: Moved) -> Identity:

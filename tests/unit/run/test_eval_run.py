@@ -109,8 +109,8 @@ def test_two_cases(tmp_path: Path) -> None:
 def test_a_worker_that_ends_before_it_collects_empties_nothing(tmp_path: Path) -> None:
     run = EvalRun(Process(tmp_path, datetime.now(timezone.utc), pytest="none"), SETTINGS)
     lines = {"unapplied": ["typos"], "unclaimed": ["no case a"], "without_known_case": ["no case b"]}
-    run.add_worker_part({"case_counts": {MODEL.label: 2}, "recorded": 1, **lines})
-    run.add_worker_part({"recorded": 2})
-    known = run.all_facts
+    run.add_worker_facts({"case_counts": {MODEL.label: 2}, "recorded": 1, **lines})
+    run.add_worker_facts({"recorded": 2})
+    known = run.run_facts
     assert (known.case_counts, known.recorded) == ({MODEL.label: 2}, 3)
     assert {name: list(getattr(known, name)) for name in lines} == lines

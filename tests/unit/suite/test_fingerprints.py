@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.suite.fingerprints import content_of_case
+from pytest_tooleval.suite.fingerprints import fingerprint_of_case
 from pytest_tooleval.suite.model import Suite
 
 CASE: dict[str, Any] = {"id": "a", "prompt": "Weather in Paris?", "expected_tool": "get_weather"}
@@ -17,7 +17,7 @@ def content(suite: dict[str, Any] | None = None, **fields: Any) -> str:
     made = Suite.model_validate(
         {"name": "s", "tools": [TOOL], "test_cases": [{**CASE, **fields}], **(suite or {})}
     )
-    return content_of_case(made, made.test_cases[0])
+    return fingerprint_of_case(made, made.test_cases[0])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from weather_suite import FLIGHT, WEATHER
 
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.suite.expectations import ExpectedCall
-from pytest_tooleval.suite.fingerprints import content_of_case
+from pytest_tooleval.suite.fingerprints import fingerprint_of_case
 from pytest_tooleval.suite.load import load_suite, parse_suite
 from pytest_tooleval.suite.model import Suite
 
@@ -255,7 +255,7 @@ def test_comments_stay_in_the_file() -> None:
     assert commented.model_dump() == plain.model_dump()
     assert commented.tools[0].wire == tool("get_weather")
     for one, other in zip(commented.test_cases, plain.test_cases, strict=True):
-        assert content_of_case(commented, one) == content_of_case(plain, other)
+        assert fingerprint_of_case(commented, one) == fingerprint_of_case(plain, other)
 
 
 def test_a_comment_is_a_text_or_a_list_of_texts_beside_the_function() -> None:

@@ -10,7 +10,7 @@ import pytest
 from builders import tool
 
 from pytest_tooleval import Suite, SuiteError, load_suite
-from pytest_tooleval.suite.fingerprints import content_of_case
+from pytest_tooleval.suite.fingerprints import fingerprint_of_case
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import load_document, parse_suite
 
@@ -187,14 +187,16 @@ def test_only_a_changed_row_is_a_changed_case(tmp_path: Path) -> None:
     before = made(tmp_path)
     after = made(tmp_path, parametrize=[CITIES[0], {"city": "Rome", "days": 2}])
     same = [
-        content_of_case(before, one) == content_of_case(after, two)
+        fingerprint_of_case(before, one) == fingerprint_of_case(after, two)
         for one, two in zip(before.test_cases, after.test_cases, strict=True)
     ]
     assert same == [True, False]
     by_hand: dict[str, Any] = {key: value for key, value in FORECAST.items() if key != "parametrize"}
     by_hand |= {"prompt": before.test_cases[0].prompt, "expected_params": CITIES[0], "id": "x"}
     alone = load_suite(suite(tmp_path, by_hand))
-    assert content_of_case(alone, alone.test_cases[0]) == content_of_case(before, before.test_cases[0])
+    assert fingerprint_of_case(alone, alone.test_cases[0]) == fingerprint_of_case(
+        before, before.test_cases[0]
+    )
 
 
 def test_many_rows_of_one_case_get_a_note(tmp_path: Path) -> None:

@@ -109,11 +109,11 @@ def leaks(arguments: Any, name: str = "other", secret: str = CANARY) -> bool:
     case = vary("secret", CHAIN)
     assert case is not None
     assert case.altered is not None
-    public = case.public and case.public.with_keys(lambda key: reveals(key, secret))
+    public = case.public_texts and case.public_texts.with_keys(lambda key: reveals(key, secret))
     answers = structs.replace(case.altered, secret=secret)
-    case = structs.replace(case, altered=answers, public=public)
+    case = structs.replace(case, altered=answers, public_texts=public)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    call = ToolCall.parse(redacted(name, case.public), redacted(text, case.public))
+    call = ToolCall.parse(redacted(name, case.public_texts), redacted(text, case.public_texts))
     trial = score_transcript(case, Transcript.from_calls([call]))
     assert case.forbids
     assert (trial.failure == "forbidden_call") == ("passes on the secret" in trial.wrong)

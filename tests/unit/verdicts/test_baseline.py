@@ -48,7 +48,7 @@ def compare(
     """The comparison of two documents, as it stands in a document."""
     before = {**old, "run": {**old["run"], "id": "20261121-101530-000000"}}
     found: dict[str, Any] = as_json(
-        baseline.compare(side(before, names[0]), side(new, names[1]), Limits(**options), models)
+        baseline.compare_runs(side(before, names[0]), side(new, names[1]), Limits(**options), models)
     )
     return found
 
@@ -360,8 +360,8 @@ def test_a_run_is_compared_with_itself_only_across_models() -> None:
     run = two_models([5] * 9, [0] * 9)
     same = side(run, "latest")
     with pytest.raises(ConfigError, match="latest and latest are the same run, 2026"):
-        baseline.compare(same, same, Limits())
-    found = baseline.compare(same, same, Limits(), [("a", "b")])
+        baseline.compare_runs(same, same, Limits())
+    found = baseline.compare_runs(same, same, Limits(), [("a", "b")])
     assert found.message.startswith("worse than a: 9 cases newly broken")
     assert len(found.models) == 1
 

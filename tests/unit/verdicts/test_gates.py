@@ -11,7 +11,7 @@ from builders import result_of
 
 from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseRow, Outcome, TrialError, TrialResult
-from pytest_tooleval.verdicts.baseline import compare
+from pytest_tooleval.verdicts.baseline import compare_runs
 from pytest_tooleval.verdicts.gates import decide_gates
 from pytest_tooleval.verdicts.paired_metrics import Limits
 from pytest_tooleval.verdicts.rules import read_rule
@@ -252,7 +252,9 @@ def test_newly_broken_cases(before: list[str], now: list[str], needed: str, expe
         ]
 
     old, new = rows(before), rows(now)
-    found = compare(Side("old", run_of(), old), Side("new", run_of(), new), Limits()) if old else None
+    found = (
+        compare_runs(Side("old", run_of(), old), Side("new", run_of(), new), Limits()) if old else None
+    )
     rule = read_rule(f"broken={needed}", over=True)
     (gate,) = decide_gates(new, [rule], comparison=found)
     message = gate.message.removeprefix("broken of agent: ")

@@ -80,7 +80,7 @@ def test_a_whole_table(tmp_path: Path) -> None:
 )
 def test_what_a_table_names_is_the_kind_of_its_model(tmp_path: Path, body: str, kind: type) -> None:
     spec = spec_of(tmp_path, body)
-    assert (type(spec), type(spec.part(2, 0))) == (kind, kind)
+    assert (type(spec), type(spec.with_share(2, 0))) == (kind, kind)
     for other in (key for key in ("api", "stream") if kind is not HttpModel):
         value = "true" if other == "stream" else '"openai"'
         changed = "\n".join(line for line in body.splitlines() if not line.startswith(other))

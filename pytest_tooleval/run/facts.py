@@ -9,7 +9,7 @@ from msgspec import Struct
 from ..record.run import Shard, Spent, add_up
 
 
-class PartOfRun(Struct, frozen=True):
+class ProcessFacts(Struct, frozen=True):
     """What one process knows of the run. An xdist worker sends it to the controller when it ends.
 
     Every process that collects cases knows the same of the whole run, and each knows its own part.
@@ -32,23 +32,23 @@ class PartOfRun(Struct, frozen=True):
     spent: Mapping[str, Spent] = {}
 
 
-def joined(parts: Iterable[PartOfRun]) -> PartOfRun:
+def joined_facts(processes: Iterable[ProcessFacts]) -> ProcessFacts:
     """The run as its processes know it together."""
-    whole = PartOfRun()
-    for part in parts:
-        whole = PartOfRun(  # a worker that ended before it collected knows nothing of the whole run
-            case_counts=whole.case_counts or part.case_counts,
-            unapplied=whole.unapplied or part.unapplied,
-            unclaimed=whole.unclaimed or part.unclaimed,
-            without_known_case=whole.without_known_case or part.without_known_case,
-            shard=whole.shard or part.shard,
-            selected=whole.selected or part.selected,
-            may_ask=whole.may_ask or part.may_ask,
-            unasked=whole.unasked + part.unasked,
-            agents={**whole.agents, **part.agents},
-            problems=tuple(dict.fromkeys((*whole.problems, *part.problems))),
-            outdated=tuple(dict.fromkeys((*whole.outdated, *part.outdated))),
-            recorded=whole.recorded + part.recorded,
-            spent=add_up(whole.spent, part.spent),
+    whole = ProcessFacts()
+    for facts in processes:
+        whole = ProcessFacts(  # a worker that ended before it collected knows nothing of the whole run
+            case_counts=whole.case_counts or facts.case_counts,
+            unapplied=whole.unapplied or facts.unapplied,
+            unclaimed=whole.unclaimed or facts.unclaimed,
+            without_known_case=whole.without_known_case or facts.without_known_case,
+            shard=whole.shard or facts.shard,
+            selected=whole.selected or facts.selected,
+            may_ask=whole.may_ask or facts.may_ask,
+            unasked=whole.unasked + facts.unasked,
+            agents={**whole.agents, **facts.agents},
+            problems=tuple(dict.fromkeys((*whole.problems, *facts.problems))),
+            outdated=tuple(dict.fromkeys((*whole.outdated, *facts.outdated))),
+            recorded=whole.recorded + facts.recorded,
+            spent=add_up(whole.spent, facts.spent),
         )
     return whole
