@@ -71,8 +71,8 @@ def estimate(jobs: Iterable[Job]) -> list[Estimate]:
 def _replayed(case: ResolvedCase, spec: ModelSpec, cassette: Cassette, first: ChatRequest) -> int:
     """The number of trials whose first question is in the cassette."""
     trials = range(case.first_trial, case.first_trial + case.trials)
-    requests = (structs.replace(first, trial=trial) for trial in trials)
-    return sum(cassette.find(key_of(question(spec, request))) is not None for request in requests)
+    keys = (key_of(question(spec, structs.replace(first, trial=trial))) for trial in trials)
+    return sum(cassette.find(key, spec.folder) is not None for key in keys)
 
 
 def _add(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import ModelError
@@ -20,7 +21,7 @@ from .trial import TrialRequest, run_trial
 class RecordedModels:
     """Models whose answers come from a cassette. Raises NotRecorded for a missing one."""
 
-    def __init__(self, find: Callable[[str], ChatAnswer | None]) -> None:
+    def __init__(self, find: Callable[[str, Path | None], ChatAnswer | None]) -> None:
         self._find = find
 
     async def ask(
@@ -31,7 +32,7 @@ class RecordedModels:
         accept: OnReply | None = None,
     ) -> Replies:
         asked = question(spec, request)
-        answer = self._find(key_of(asked))
+        answer = self._find(key_of(asked), spec.folder)
         if answer is None:
             raise NotRecorded(asked)
         return read_replies(answer, request, cached=True)

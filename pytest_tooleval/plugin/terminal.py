@@ -209,9 +209,7 @@ class Terminal(Observer):
             for text in settings.replaced:
                 reporter.write_line(f"tooleval: {printable(text)}")
         _write(reporter, score_lines(document, whole=whole))
-        # If they fail the run, the verdict has them.
-        outdated = () if settings.gating.needs_new_answers and self._run.is_complete else facts.outdated
-        for problem in (*facts.problems, *outdated, *facts.unclaimed):
+        for problem in (*facts.problems, *facts.unclaimed):
             reporter.write_line(printable(problem), yellow=True)
         if unnamed := _unnamed(reporter, document):
             cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"

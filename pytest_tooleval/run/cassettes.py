@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from ..engine.cassettes.cassette import Cassette
 from ..engine.cassettes.folders import answers_folder, make_room
-from ..engine.models.spec import CallableModel
+from ..engine.models.modules import fingerprint_of
 from ..errors import ModelError
 from ..files.appending import Appender
 from ..files.folders import work_folder
@@ -28,6 +28,7 @@ class Cassettes:
         self._observers = observers
         self._of: dict[Path, Cassette] = {}
         self._appender = Appender()
+        self._fingerprint = cache(fingerprint_of)
         # Claims on questions, so that two runs with one cassette do not pay twice.
         self._claims = ByteLocks(lambda: work_folder(process.root) / "asking.lock")
 
@@ -64,6 +65,7 @@ class Cassettes:
                 must_record=are_users,
                 appender=self._appender,
                 claims=self._claims if is_shared else None,
+                fingerprint=self._fingerprint,
             )
         return self._of[suite]
 
@@ -81,19 +83,8 @@ class Cassettes:
 
     @property
     def problems(self) -> list[str]:
-        """Lines about cassettes that cannot be used."""
+        """Lines about cassettes that are incomplete, or were asked again."""
         return [line for cassette in self._of.values() for line in cassette.problems]
-
-    @property
-    def outdated(self) -> list[str]:
-        """Lines about replayed answers of agents whose modules have changed since."""
-        named = (*self._asking.models, self._asking.judge, self._asking.user)
-        # Where agents and their modules are found; Python tests have no config file.
-        folder = next((spec.folder for spec in named if isinstance(spec, CallableModel)), None)
-        root = self._process.root
-        places = ((each, root if suite.suffix == ".py" else folder) for suite, each in self._of.items())
-        lines = (cassette.outdated(project) for cassette, project in places if project is not None)
-        return list(filter(None, lines))
 
     @property
     def recorded(self) -> int:

@@ -116,8 +116,7 @@ class EvalRun:
 
     def decide(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
-        facts = self.run_facts
-        return self.results.decide(self.about(), facts.without_known_case, facts.outdated)
+        return self.results.decide(self.about(), self.run_facts.without_known_case)
 
     @property
     def is_unjudged(self) -> bool:
@@ -145,7 +144,6 @@ class EvalRun:
         return structs.replace(
             self.collected_facts,
             problems=asker.problems,
-            outdated=tuple(cassettes.outdated),
             recorded=cassettes.recorded,
             spent=asker.spent,
         )

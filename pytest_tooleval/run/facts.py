@@ -27,7 +27,6 @@ class ProcessFacts(Struct, frozen=True):
     unasked: int = 0  # the Python tests that sent no request
     agents: Mapping[str, str] = {}  # the agents that Python tests passed, by label
     problems: tuple[str, ...] = ()
-    outdated: tuple[str, ...] = ()  # lines about replayed answers of code that has changed since
     recorded: int = 0  # the answers added to cassettes
     spent: Mapping[str, Spent] = {}
 
@@ -47,7 +46,6 @@ def joined_facts(processes: Iterable[ProcessFacts]) -> ProcessFacts:
             unasked=whole.unasked + facts.unasked,
             agents={**whole.agents, **facts.agents},
             problems=tuple(dict.fromkeys((*whole.problems, *facts.problems))),
-            outdated=tuple(dict.fromkeys((*whole.outdated, *facts.outdated))),
             recorded=whole.recorded + facts.recorded,
             spent=add_up(whole.spent, facts.spent),
         )

@@ -59,9 +59,3 @@ class Gating:
     strict: bool = False
     excuses_unasked: bool = False
     cases_needed_by: str = ""
-
-    @property
-    def needs_new_answers(self) -> bool:
-        """True if recorded answers of code that has changed since fail the run."""
-        is_judged = self.strict or self.gates or self.baseline is not None or self.cases_needed_by
-        return bool(is_judged) and not self.excuses_unasked

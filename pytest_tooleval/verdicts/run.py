@@ -16,8 +16,6 @@ from ..text import plural
 from .gating import Gates, Gating
 from .sides import FindSuite
 
-_OUTDATED = "fatal: gates, presets and baselines judge the code of today"
-
 
 class RunProblem(NamedTuple):
     """A problem with the run instead of a case. An inconclusive one may not fail the run."""
@@ -53,14 +51,12 @@ def decide_run(
     run: Run,
     gating: Gating,
     without_known_case: Sequence[str] = (),
-    outdated: Sequence[str] = (),
     suites: FindSuite | None = None,
 ) -> RunVerdict:
     """The verdict on a finished run.
 
-    `without_known_case` are transcripts that name an unknown case, so gates may lack results. `outdated`
-    are lines about answers of code that has changed since, which say nothing certain about the code of
-    today. `suites` finds this run's suites if they are loaded.
+    `without_known_case` are transcripts that name an unknown case, so gates may lack results. `suites`
+    finds this run's suites if they are loaded.
     """
     comparison, uncompared, problem = None, "", ""
     try:
@@ -72,8 +68,6 @@ def decide_run(
         problem = str(error)
     gates = judge_gates(cases, gating, run.case_counts, comparison)
     findings = list(_findings(gates, comparison, problem, without_known_case))
-    if gating.needs_new_answers:
-        findings += [RunProblem("cassettes", f"{line} ({_OUTDATED})") for line in outdated]
     asked = (case for case in cases if case.model)
     has_run = any(case.outcome != "skipped" or gating.excuses_unasked for case in asked)
     if gating.cases_needed_by and not (findings or has_run):

@@ -96,11 +96,11 @@ class ModelGateway:
             unrecorded = replace(context, cassette=None)
             return read_replies(await self._retried(request, unrecorded), request, cached=False)
         asked = question(self._spec, request)
-        key = key_of(asked)
+        key, folder = key_of(asked), self._spec.folder
         # Two cases may send the same question at the same time; only the first one pays.
         async with self._question_locks.setdefault(key, asyncio.Lock()):
             # A rerun sends a new request, if requests are allowed at all.
-            recorded = None if context.fresh and cassette.may_ask else cassette.find(key)
+            recorded = None if context.fresh and cassette.may_ask else cassette.find(key, folder)
             if recorded is not None:
                 return read_replies(recorded, request, cached=True)
             if not cassette.may_ask:
@@ -108,7 +108,7 @@ class ModelGateway:
             try:
                 claimed = replace(context, claim="" if context.fresh else key)
                 answer = await self._retried(request, claimed)
-                replies = read_replies(answer, request, cached=cassette.known(key) is answer)
+                replies = read_replies(answer, request, cached=cassette.known(key, folder) is answer)
                 # What a server could not parse, it may parse tomorrow.
                 is_read = Transcript(replies=replies.all).unread is None
                 # If it is cached, another process has recorded it meanwhile.
@@ -157,7 +157,8 @@ class ModelGateway:
                     return await self._reporting_outcome(request, context)
                 if cassette.claim(key) or self._takes_too_long(key):
                     # Only now, because the other process may have recorded it meanwhile.
-                    return cassette.find(key) or await self._reporting_outcome(request, context)
+                    found = cassette.find(key, self._spec.folder)
+                    return found or await self._reporting_outcome(request, context)
             # Without the slot, which the other process may be waiting for in the end: it may need an
             # answer from this one first.
             await self._breaker.pause(_OTHERS_TICK_S)

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -26,8 +26,8 @@ from ...secrets import scrub_json, secret_values
 from ...text import first_few, json_text, plural
 from ..exchange.chat import ChatAnswer
 from ..exchange.errors import NotRecorded
-from ..models.modules import changed, name_of
-from .questions import definitions, summary
+from ..models.modules import fingerprint_of, name_of
+from .questions import definitions, key_of, summary
 from .why_missing import RecordedQuestions
 
 VERSION = 3
@@ -60,6 +60,7 @@ class Cassette:
     `may_ask`: unrecorded questions may be sent to the model. Answers from before `since` are not
     replayed. With `must_record`, no request is sent if its answer cannot be recorded. Otherwise, write
     errors are only reported. `claims` are for a file that other processes use at the same time.
+    `fingerprint` gives a module's of today.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Cassette:
         must_record: bool = False,
         appender: Appender | None = None,
         claims: ByteLocks | None = None,
+        fingerprint: Callable[[Path], str] = fingerprint_of,
     ) -> None:
         self.path = path
         self.may_ask = may_ask
@@ -97,24 +99,31 @@ class Cassette:
         self._in_use: WeakValueDictionary[str, ChatAnswer] = WeakValueDictionary()
         self._was_read = False
         self._read_bytes = self._read_lines = 0
-        # Digests of agents' modules by name, the name of each answer's modules by key, and the names of
-        # those that were replayed.
+        self._fingerprint = fingerprint
+        # Digests of agents' modules by name, those that have changed, and each answer's name by its key.
         self._digests: dict[str, Mapping[str, str]] = {}
+        self._changed: dict[str, list[str]] = {}
         self._modules: dict[str, str] = {}
-        self._replayed_with: set[str] = set()
+        # The changed modules whose answers were asked again.
+        self._renewed: set[str] = set()
         # The hashes of the tools that the file defines.
         self._defined: set[str] = set()
         self._secrets: tuple[str, ...] | None = None
         self._explained = 0
         self._questions = RecordedQuestions(path)
 
-    def find(self, key: str) -> ChatAnswer | None:
-        """The recorded answer, or None. Raises ModelError if the file cannot be used."""
+    def find(self, key: str, folder: Path | None = None) -> ChatAnswer | None:
+        """The recorded answer, or None. Raises ModelError if the file cannot be used.
+
+        There is none if a module of the agent, below its `folder`, has changed since.
+        """
         with self._lock:
-            if key not in self._places and (self._claims or not self._was_read):
+            answer = self._replayed(key, folder)
+            if answer is None and (self._claims or not self._was_read):
                 # Another process may have added it: a worker of this run, or an earlier run.
                 self._read_on()
-            return self._replayed(key)
+                answer = self._replayed(key, folder)
+            return answer
 
     def claim(self, key: str) -> bool:
         """Claim a question, unless another process is already sending it for the same file."""
@@ -131,16 +140,25 @@ class Cassette:
         name = f"{self._real_path} {key}".encode(errors="replace")
         return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") >> 4
 
-    def known(self, key: str) -> ChatAnswer | None:
+    def known(self, key: str, folder: Path | None = None) -> ChatAnswer | None:
         """Like `find`, but only among the lines that were read already. `is_empty` reads."""
         with self._lock:
-            return self._replayed(key)
+            return self._replayed(key, folder)
 
-    def _replayed(self, key: str) -> ChatAnswer | None:
-        answer = self._unwritten_answers.get(key) or self._in_use.get(key) or self._read_again(key)
-        if answer is not None and key in self._modules:
-            self._replayed_with.add(self._modules[key])
+    def _replayed(self, key: str, folder: Path | None) -> ChatAnswer | None:
+        answer = self._unwritten_answers.get(key)
+        if answer is None and not self._is_outdated(key, folder):
+            answer = self._in_use.get(key) or self._read_again(key)
         return answer
+
+    def _is_outdated(self, key: str, folder: Path | None) -> bool:
+        name = self._modules.get(key, "")
+        if name not in self._changed and folder is not None:
+            then = self._digests.get(name, {})
+            self._changed[name] = sorted(
+                each for each in then if self._fingerprint(folder / each) != then[each]
+            )
+        return bool(self._changed.get(name))
 
     def _read_again(self, key: str) -> ChatAnswer | None:
         span = self._places.get(key)
@@ -166,11 +184,13 @@ class Cassette:
                 self._read_on()
 
     def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
-        """How the question differs from the most similar recorded one.
+        """Which of the agent's modules changed, or how the question differs from the most similar one.
 
         Comparing with all recorded questions is slow, so only the first few are explained unless
         `always`.
         """
+        if changed := self._changed.get(self._modules.get(key_of(asked), "")):
+            return f"changed since the recording: {first_few(changed)}"
         nearest = self._questions.only_tools(asked)
         if nearest is None:
             self._explained += 1
@@ -232,6 +252,7 @@ class Cassette:
         data = json.dumps(line).encode() + b"\n"
         with self._lock:
             self._in_use[key] = answer
+            self._renewed.update(self._changed.get(self._modules.get(key, ""), ()))
             try:
                 start, end = self._appender.append(self.path, data)
             except OSError as error:
@@ -257,8 +278,13 @@ class Cassette:
 
     @property
     def problems(self) -> list[str]:
-        """A line for each reason why the cassette is incomplete."""
+        """A line for each reason why the cassette is incomplete, or was asked again."""
         lines = []
+        if self._renewed:
+            names = first_few(sorted(self._renewed))
+            lines.append(
+                f"cassette {self.path}: asked again what was recorded before a change of {names}"
+            )
         if self.damaged:
             numbers = ", ".join(map(str, self.damaged))
             lines.append(f"cassette {self.path}: line {numbers} cannot be read and was skipped")
@@ -266,17 +292,6 @@ class Cassette:
             answers = plural(self._unrecorded, "answer")
             lines.append(f"{self._unwritable}; {answers} scored and not recorded")
         return lines
-
-    def outdated(self, project: Path) -> str:
-        """The line on the agents' modules, in this folder, that changed since what was replayed."""
-        replayed = (each for name in self._replayed_with for each in self._digests.get(name, {}).items())
-        names = changed(replayed, project)
-        if not names:
-            return ""
-        return (
-            f"cassette {self.path}: changed since the recording: {first_few(names)}; if that may "
-            "change what the agent answers, record again with --tooleval-record=all"
-        )
 
     def _note(self, key: str, name: str, modules: Mapping[str, str]) -> None:
         """Record which modules an answer was given with."""

@@ -1,7 +1,7 @@
 """An agent's modules: its own, which is part of its answers' keys, and those that it imports.
 
-Imported modules are recorded next to the answers, and not in the key. If one has changed, the answers
-are still replayed, and the run names the module. Imports are read from the source, because a strict
+Imported modules are recorded next to the answers, and not in the key, so that a missing answer can name
+the module that has changed. Imports are read from the source, because a strict
 replay must not import the agent, and because the loaded modules depend on which tests run.
 """
 
@@ -11,7 +11,7 @@ import ast
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -49,13 +49,6 @@ def imported_modules(target: str, folder: Path) -> dict[str, str]:
         if file != module[0] and (path := _path_from(folder, file)) and (code := fingerprint_of(file)):
             fingerprints[path] = code
     return fingerprints
-
-
-def changed(recorded: Iterable[tuple[str, str]], folder: Path) -> list[str]:
-    """The paths of the modules whose fingerprints have changed."""
-    recorded = set(recorded)
-    now = {path: fingerprint_of(folder / path) for path, _ in recorded}
-    return sorted({path for path, fingerprint in recorded if now[path] != fingerprint})
 
 
 def fingerprint_of(file: Path) -> str:

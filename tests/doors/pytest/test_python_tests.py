@@ -756,12 +756,15 @@ def test_an_edited_agent_is_asked_again(shop: Project) -> None:
 def test_it(tooleval):
     assert tooleval("Where is A1?", agent=agent, world=Shop, identity=["prompt.txt"]).calls
 """
-    shop.write("prompt.txt", "Be brief.")
+    app = "import my_llm\n" + APP
+    for file, content in {"prompt.txt": "Be brief.", "my_llm.py": "", "my_app.py": app}.items():
+        shop.write(file, content)
     strict = ("--tooleval-cassette=tapes", "--tooleval-record=none")
     run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=1)
     run(shop, text + "# a comment in the test\n", *strict).assert_outcomes(passed=1)
     for file, edited in {
-        "my_app.py": APP + "\n# edited\n",
+        "my_app.py": app + "\n# edited\n",
+        "my_llm.py": "# edited\n",
         "prompt.txt": "Be rude.",
         "my_shop.py": SHOP + "\n# edited\n",
     }.items():
@@ -771,6 +774,8 @@ def test_it(tooleval):
         assert "no recorded answer" in row_of(shop)["reason"]
         (shop.path / file).write_text(before)
     run(shop, text, *strict).assert_outcomes(passed=1)
+    shop.write("my_llm.py", "# edited\n")
+    run(shop, text, strict[0]).stdout.fnmatch_lines(["*asked again * before a change of my_llm.py"])
     run(shop, text.replace("prompt.txt", "none.txt")).stdout.fnmatch_lines(
         ["*identity: there is no file*"]
     )

@@ -107,22 +107,6 @@ def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
     assert list(decide_run([skipped], RUN, gating).problems) == [nothing]
 
 
-def test_answers_of_older_code_fail_what_is_judged() -> None:
-    def failed(gating: Gating) -> list[str]:
-        verdict = decide_run(
-            [structs.replace(WRONG, outcome="passed")],
-            RUN,
-            gating,
-            outdated=["c.jsonl: changed: shop.py"],
-        )
-        return [problem.name for problem in verdict.problems if problem.failed]
-
-    assert failed(Gating()) == []
-    for judged in (Gating(strict=True), Gating(gates("0.5")), Gating(cases_needed_by="preset")):
-        assert failed(judged) == ["cassettes"]
-    assert failed(Gating(gates("0.5"), excuses_unasked=True)) == []  # a fork cannot record again
-
-
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
     return [
         result_of(**{"case": f"c{n}", "suite": suite, "model": model, "answered": 1, **fields})

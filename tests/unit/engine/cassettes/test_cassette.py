@@ -276,15 +276,40 @@ def test_a_password_that_is_an_ordinary_word_damages_nothing(
     assert Cassette(path, may_ask=False).find(KEY) == ANSWER
 
 
+def test_an_answer_of_changed_modules_is_not_found(path: Path, tmp_path: Path) -> None:
+    read: list[Path] = []
+
+    def today(file: Path) -> str:
+        read.append(file)
+        return "new"
+
+    old, new = {"a.py": "old", "b.py": "new"}, {"a.py": "new", "b.py": "new"}
+    for key in ("one", "two"):
+        Cassette(path).add(key, ASKED, ANSWER, old)
+    mine, other = (Cassette(path, claims=claims(path), fingerprint=today) for _ in range(2))
+    for cassette in (mine, other):
+        assert [
+            find(key, tmp_path) for find in (cassette.find, cassette.known) for key in ("one", "two")
+        ] == [None] * 4
+    assert read == [tmp_path / name for name in ("a.py", "b.py")] * 2
+    later = structs.replace(ANSWER, prompt_tokens=7)
+    other.add("one", ASKED, later, new)
+    assert mine.find("one", tmp_path) == later  # another process has asked it meanwhile
+    assert mine.problems == []
+    assert other.problems == [f"cassette {path}: asked again what was recorded before a change of a.py"]
+    assert mine.find("two", tmp_path) is None
+
+
 def test_an_answer_holds_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     cassette = Cassette(tmp_path / "file" / "suite.jsonl")
     cassette.require_writing()
     cassette.add(KEY, ASKED, ANSWER)
-    assert cassette.find(KEY) == ANSWER
+    cassette.add("agent's", ASKED, ANSWER, {"a.py": "old"})
+    assert cassette.find(KEY) == cassette.find("agent's", tmp_path) == ANSWER
     [problem] = cassette.problems
     assert "suite.jsonl cannot be written: " in problem
-    assert problem.endswith("1 answer scored and not recorded")
+    assert problem.endswith("2 answers scored and not recorded")
 
 
 def test_nothing_is_asked_for_a_wanted_cassette_that_cannot_be_written(tmp_path: Path) -> None:
