@@ -61,7 +61,7 @@ class Runner:
         )
         # Python tests may pass several agents of one name.
         self._gateways: dict[tuple[str | int, ...], ModelGateway] = {}
-        self._loaded: set[str] = set()
+        self._loaded: set[tuple[str, str]] = set()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._closed = False
@@ -78,15 +78,16 @@ class Runner:
         """Import the clients of the trial's models, unless all their answers may be recorded."""
         job, case, cassette = trial.job, trial.job.case, trial.job.cassette
         needed = (job.model, job.user, job.judge if case.rubrics else None)
-        specs = [spec for spec in needed if spec is not None and spec.label not in self._loaded]
+        world = case.world.target if case.world else ""
+        specs = [each for each in needed if each and (each.label, world) not in self._loaded]
         if specs and cassette is not None and not trial.fresh:
             with contextlib.suppress(ModelError):  # the request raises it again
                 if not cassette.may_ask or (case.has_tool_rounds and not cassette.is_empty):
                     return
         for spec in specs:
-            self._loaded.add(spec.label)
+            self._loaded.add((spec.label, world))
             if spec.missing is None:
-                load_client(spec)
+                load_client(spec, case.world)
 
     def start(self, coroutine: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:
         """Run a coroutine on the runner's event loop."""

@@ -6,7 +6,7 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -27,9 +27,8 @@ from ..exchange.reply import OnReply, Replies, read_replies
 from ..limits.retry import RetryPolicy, with_retries
 from ..limits.slots import AdaptiveSlots, Pace, Slots
 from ..limits.spending import Spending
-from ..models.modules import imported_modules
 from ..models.prices import table_usd
-from ..models.spec import Builtin, CallableModel, ModelSpec
+from ..models.spec import Builtin, ModelSpec
 from ..tools.features import fitted
 from ..tools.hosted import with_secrets
 from ..tools.schemas import ToolSchemas
@@ -115,20 +114,12 @@ class ModelGateway:
                 if is_read and not replies.last.cached:
                     if context.accept is not None:
                         context.accept(replies.last)
-                    cassette.add(key, asked, answer, self._modules(request))
+                    world = request.toolbox.case.world if request.toolbox is not None else None
+                    cassette.add(key, asked, answer, self._spec.modules(world))
                 return replies
             finally:
                 cassette.release(key)
                 self._patience.pop(key, None)
-
-    def _modules(self, request: ChatRequest) -> Mapping[str, str]:
-        """The digests of the modules that an agent and its world import."""
-        folder, modules = self._spec.folder, self._spec.modules
-        world = request.toolbox.case.world if request.toolbox is not None else None
-        if world is None or folder is None or not isinstance(self._spec, CallableModel):
-            return modules
-        read = partial(imported_modules, world.target, folder)
-        return {**world.memory.once(("modules", folder, world.target), read), **modules}
 
     async def _retried(self, request: ChatRequest, context: Context) -> ChatAnswer:
         """Send a request until it is answered, or the model is given up."""

@@ -60,7 +60,7 @@ class Cassette:
     `may_ask`: unrecorded questions may be sent to the model. Answers from before `since` are not
     replayed. With `must_record`, no request is sent if its answer cannot be recorded. Otherwise, write
     errors are only reported. `claims` are for a file that other processes use at the same time.
-    `fingerprint` gives a module's of today.
+    `fingerprint` reads a module's fingerprint as it is today.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Cassette:
         self._was_read = False
         self._read_bytes = self._read_lines = 0
         self._fingerprint = fingerprint
-        # Digests of agents' modules by name, those that have changed, and each answer's name by its key.
+        # Agents' modules by name, those that have changed, and the name of each answer's by its key.
         self._digests: dict[str, Mapping[str, str]] = {}
         self._changed: dict[str, list[str]] = {}
         self._modules: dict[str, str] = {}

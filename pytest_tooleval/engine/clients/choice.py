@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.spec import Builtin, CallableModel, DeployedAgent, HttpModel, ModelSpec
+
+if TYPE_CHECKING:
+    from ...worlds.world import WorldSpec
 
 
 class ChatClient(Protocol):
@@ -54,14 +57,14 @@ def make_client(spec: ModelSpec) -> ChatClient:
             return LitellmClient(spec)
 
 
-def load_client(spec: ModelSpec) -> None:
-    """Import a model's client, on the thread that runs the tests.
+def load_client(spec: ModelSpec, world: WorldSpec | None) -> None:
+    """Import a model's client, and read what an agent and its world import.
 
-    Otherwise the engine's thread would import it while the tests run, and the first request would wait
-    for both.
+    On the thread that runs the tests: otherwise the engine's thread would do it while they run, and the
+    first request would wait for both.
     """
     make_client(spec)
-    _ = spec.modules  # cached; reads an agent's source files
+    spec.modules(world)  # kept
     if isinstance(spec, HttpModel) and spec.protocol is None:
         from .litellm_client import load_before_asking
 

@@ -10,13 +10,16 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from ...errors import ErrorKind, ModelError
 from .known import INSTALL, has_litellm, provider_of
 from .modules import fingerprint_of, imported_modules, own_module
 from .providers import PROVIDERS, UNKNOWN, Protocol, Provider
 from .traits import needs_responses
+
+if TYPE_CHECKING:
+    from ...worlds.world import WorldSpec
 
 LEXICAL = "builtin/lexical"
 
@@ -72,9 +75,8 @@ class _Model:
         """The variable for the key; None if unknown, or if litellm may log in without one."""
         return self.api_key_env
 
-    @property
-    def modules(self) -> Mapping[str, str]:
-        """The project's modules that an agent imports, with their fingerprints."""
+    def modules(self, world: WorldSpec | None) -> Mapping[str, str]:
+        """The project's modules that an agent and its world import, with their fingerprints."""
         return {}
 
     def key(self) -> str | None:
@@ -136,7 +138,7 @@ class CallableModel(_Model):
 
     A Python test passes the agent itself as `function`. Then `callable` only names it, and
     `fingerprint` stands for its code and whatever else its answers depend on. `imports` are
-    its `modules`, if they are known already.
+    the modules that it imports, if they are known already.
     """
 
     callable: str
@@ -152,8 +154,14 @@ class CallableModel(_Model):
         module = own_module(self.callable, self.folder)
         return f"callable:{self.callable}" + (f"@{fingerprint_of(module[0])}" if module else "")
 
+    def modules(self, world: WorldSpec | None) -> Mapping[str, str]:
+        if self.folder is None or world is None:
+            return self._modules
+        read = functools.partial(imported_modules, world.target, self.folder)
+        return {**world.memory.once(("modules", self.folder, world.target), read), **self._modules}
+
     @functools.cached_property
-    def modules(self) -> Mapping[str, str]:
+    def _modules(self) -> Mapping[str, str]:
         if self.imports is not None:
             return self.imports
         return imported_modules(self.callable, self.folder) if self.folder else {}

@@ -90,7 +90,7 @@ class FakeClient:
 
 def use_clients(monkeypatch: Any, clients: Mapping[str, FakeClient]) -> None:
     """Make gateways talk to these clients, by the model's label, and load none of their own."""
-    monkeypatch.setattr(runner, "load_client", lambda spec: None)
+    monkeypatch.setattr(runner, "load_client", lambda spec, world: None)
     monkeypatch.setattr(gateway, "make_client", lambda spec: clients[spec.label])
 
 
