@@ -453,7 +453,7 @@ FORTY = {
     "options": _everyday_options,
     "commands": _everyday_commands,
 }
-_RESULTS_IN_PYTHON = ("CaseResult", "TrialResult", "Score", "Check", "Transcript", "Reply", "ToolCall")
+_RESULTS_IN_PYTHON = ("TrialResult", "Score", "Check", "Transcript", "Reply", "ToolCall")
 # The text between `<!-- NAME -->` and `<!-- end of NAME -->`.
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/guides/importing.md", "formats"): formats,
