@@ -245,12 +245,6 @@ def fields(struct: str, *, without: Collection[str] = ()) -> Callable[[], str]:
     return made
 
 
-def measures() -> str:
-    """The fields that trials and replies share."""
-    others = results_schema()["$defs"]["Reply"]["properties"].keys() - {*Measures.__struct_fields__}
-    return fields("Reply", without=others)()
-
-
 # JSON, an option, a placeholder or a field's name in a description.
 _ITEM = r"[^\[\]{}]"
 for _ in range(4):
@@ -485,7 +479,6 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/reference/models.md", "features"): features,
     ("docs/guides/mutation.md", "destructive"): destructive,
     ("docs/guides/mutation.md", "gaps"): gaps,
-    ("docs/reference/python.md", "fields of both"): measures,
     **{
         ("docs/reference/python.md", f"fields of {name}"): fields(
             name, without=Measures.__struct_fields__ if name in ("TrialResult", "Reply") else ()
