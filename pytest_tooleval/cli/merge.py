@@ -16,9 +16,8 @@ from ..run.history_writer import HistoryWriter
 from ..run.report_files import UNWRITTEN
 from ..run.shards import ShardRun, check_shards, join, read_shards
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
-from ..settings.reading import GivenOptions, read_baseline, read_gates, read_history
+from ..settings.reading import GivenOptions, read_baseline, read_gating, read_history
 from ..text import plural, printable
-from ..verdicts.gating import Gating
 from ..verdicts.run import RunVerdict
 from .history import folder_option, own_options, print_lines
 from .output import run_lines
@@ -65,8 +64,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         raise click.UsageError(printable(own_options(str(error)))) from None
     names = {option.name for option in JUDGING}
     rules = {name: value for name, value in given.record().items() if name in names}
-    gating = Gating(read_gates(given), baseline, given["fail_inconclusive"])
-    results, run = join(shards, gating, rules)
+    results, run = join(shards, read_gating(given, baseline), rules)
     document, verdict = results.whole_document(run), results.verdict
     print_lines(map(own_options, given.replaced))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))

@@ -99,7 +99,7 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
     compares = gating.baseline is not None and gating.baseline.run is not None
     if settings.estimate:
         eval_session(config).case_session()
-    elif settings.outputs.reports or gating.gates.typed or gating.cases_needed_by or compares:
+    elif settings.outputs.reports or gating.typed or compares:
         eval_session(config)
     elif config.getoption("dist", "no") != "no" and config.getoption("tooleval_model"):
         # With cases, the controller needs it once all workers have collected, and all would wait for

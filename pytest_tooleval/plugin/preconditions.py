@@ -33,16 +33,15 @@ def missing_model(config: pytest.Config, settings: Settings, path: str) -> str:
     """
     if settings.asking.models or settings.asking.transcripts is not None:
         return ""
-    needs = next(filter(None, _needs(config, settings, path)), "")
+    needs = next(filter(None, _needs(settings, path)), "")
     return no_model(config, f", and {needs} needs one") if needs else ""
 
 
-def _needs(config: pytest.Config, settings: Settings, path: str) -> list[str]:
+def _needs(settings: Settings, path: str) -> list[str]:
     return [
-        f"the preset {settings.preset}" if settings.preset else "",
+        settings.gating.cases_needed_by,
         "--tooleval-estimate" if settings.estimate else "",
         "a gate" if settings.gating.gates or settings.left_to_merge.keys() - {"history"} else "",
-        "the baseline" if config.getoption("tooleval_baseline") is not None else "",
         path if path.endswith(SUITE_ENDING) or not path else f"{path} (all tests in it are test cases)",
     ]
 

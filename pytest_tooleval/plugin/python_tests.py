@@ -30,7 +30,7 @@ from ..secrets import clean_reason
 from ..suite.resolved import planned_trials
 from ..text import near, plural
 from .items import CaseFailure, reason_in, settle, told
-from .preconditions import no_model
+from .preconditions import missing_model, no_model
 from .processes import may_ask
 from .python_reports import clean_report, show
 from .python_trials import is_assertion, repeated
@@ -164,12 +164,16 @@ class PythonTests:
             agents = {**agents, spec.label: f"callable:{spec.callable}"}
             self._run.replace_facts(agents=agents)
 
+    def asks_model(self, item: pytest.Item) -> bool:
+        """True if a test certainly queries a model: it passes no agent."""
+        return self._test(item).asks_model
+
     def cannot_ask(self, item: pytest.Item) -> str | None:
         """Why a test's model cannot be asked, if that is known before it runs."""
         asking, label = self._run.settings.asking, _parameters(item).get(MODEL_FIXTURE)
         if label is None or asking.cassette is not None or asking.resume:
             return None
-        if not self._test(item).asks_model:
+        if not self.asks_model(item):
             return None
         return self._run.asker.problem_of(next(spec for spec in asking.models if spec.label == label))
 
@@ -216,6 +220,8 @@ class PythonTests:
         """The run's model for a test without an agent. Without any, the test is skipped."""
         __tracebackhide__ = True
         models, config = self._run.settings.asking.models, self._config
+        if missing := missing_model(config, self._run.settings, ""):
+            raise ConfigError(missing)
         if not models:
             pytest.skip(no_model(config))
         label = _parameters(item).get(MODEL_FIXTURE)

@@ -13,10 +13,9 @@ import pytest
 
 from ..errors import ConfigError
 from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
-from ..settings.reading import GivenOptions, read_baseline, read_gates, read_history, read_trials
+from ..settings.reading import GivenOptions, read_baseline, read_gating, read_history, read_trials
 from ..settings.settings import WITHOUT_SECRETS, Asking, Outputs, Settings
 from ..suite.overrides import Overrides
-from ..verdicts.gating import Gating
 from .options import ini_options, typed_options
 from .processes import process_of
 
@@ -74,13 +73,13 @@ def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
 
 
 def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[str, Any]) -> Settings:
-    transcripts, gates = _transcripts(config, options), read_gates(options)
+    transcripts = _transcripts(config, options)
     reports = _reports(config, options)
     process, shard, baseline = process_of(config), _shard(config, options, reports), None
     history = read_history(options, config.invocation_params.dir, config.rootpath)
     if not process.is_worker:  # the controller does the comparison
         baseline = read_baseline(options, process.store, history)
-    strict, without_secrets = options["fail_inconclusive"], WITHOUT_SECRETS in os.environ
+    gating = read_gating(options, baseline, excuses_unasked=WITHOUT_SECRETS in os.environ)
     cassette = _cassette(config, options)
     asking = Asking(
         models=_models(config, options, transcripts),
@@ -99,7 +98,7 @@ def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[s
         timeout_s=options["timeout"],
         variants=tuple(dict.fromkeys(options["variant"])),
         cassette=cassette,
-        record="none" if without_secrets and cassette else options["record"],
+        record="none" if gating.excuses_unasked and cassette else options["record"],
         resume=options["resume"],
         max_cost=options["max_cost"],
     )
@@ -116,7 +115,7 @@ def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[s
         preset_text=options.preset_text,
         replaced=tuple(options.replaced),
         asking=asking,
-        gating=Gating(gates, baseline, strict, without_secrets, options.cases_needed_by),
+        gating=gating,
         outputs=outputs,
         estimate=options["estimate"],
         shard=shard,

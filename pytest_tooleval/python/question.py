@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -148,7 +148,10 @@ def question(
     has_rounds = offered.world is not None or offered.run_tools or "user" in options
     data = _data(prompt, options, setting, offered)
     suite, written = _read(data, test, has_rounds=has_rounds)
-    case = resolve(suite, written, asking.overrides)
+    # Whatever other cases need, a failed assertion fails its trial.
+    thresholds = {**(asking.overrides.thresholds or {})}
+    thresholds.pop("overall", None)
+    case = resolve(suite, written, replace(asking.overrides, thresholds=thresholds))
     case = structs.replace(
         case,
         # An agent of its own has the same name for every model of the run.

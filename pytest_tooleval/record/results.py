@@ -67,12 +67,14 @@ class Despite(NamedTuple):
     marks: bool = False
 
 
-# Each of these may excuse a failure of any other category.
+# By the category of a failure or the kind of an error. Each of these may excuse any other.
 FIRM: Mapping[str | None, Despite] = {
     "forbidden_call": Despite(thresholds=True, trials=True, gates=True, marks=True),
     # Unless the case lowers its threshold; and only a gate on policies judges it.
-    "broken_policy": Despite(trials=True),
+    "broken_policy": Despite(trials=True, marks=True),
     "unexpected_exception": Despite(thresholds=True, gates=True),
+    # Errors in the project's own code, which no outage explains.
+    **dict.fromkeys(("callable", "world"), Despite(gates=True)),
     **dict.fromkeys(("not_stopped", *get_args(NoAnswerCategory)), Despite(thresholds=True)),
 }
 _EXCUSABLE = Despite()
@@ -150,7 +152,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
 
     @property
     def fails_despite(self) -> Despite:
-        return FIRM.get(self.failure, _EXCUSABLE)
+        return FIRM.get(self.error.kind if self.error else self.failure, _EXCUSABLE)
 
     @property
     def values(self) -> dict[str, float | None]:

@@ -116,7 +116,8 @@ class EvalRun:
 
     def decide(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
-        return self.results.decide(self.about(), self.run_facts.without_known_case)
+        facts = self.run_facts
+        return self.results.decide(self.about(), facts.without_known_case, facts.may_ask)
 
     @property
     def is_unjudged(self) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, NoBaseline, ToolevalError
-from ..verdicts.gating import Baseline, Gates
+from ..verdicts.gating import Baseline, Gates, Gating
 from .options import PRESETS, Option, options_text
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ class GivenOptions:
 
     @property
     def cases_needed_by(self) -> str:
-        """The preset or baseline of the command line, which needs at least one case; empty without."""
-        typed = (key for key in ("preset", "baseline") if key in self.typed)
-        return next((f"{self.where(key)}={self.typed[key]}" for key in typed), "")
+        """The preset or baseline, which needs at least one case; empty without."""
+        keys = (key for key in ("preset", "baseline") if key in self._own)
+        return next((f"{self.where(key)}={self._own[key]}" for key in keys), "")
 
     def where(self, key: str) -> str:
         """The start of a message about the value."""
@@ -184,7 +184,21 @@ def read_gates(options: GivenOptions) -> Gates:
 
         if any(rule.metric == BROKEN for rule in rules.values()):
             raise ConfigError(f"--tooleval-fail-over={BROKEN}=...: needs --tooleval-baseline=FILE|RUN")
-    return Gates(tuple(rules.values()), options["confidence"], any(map(options.is_typed, _GATES)))
+    return Gates(tuple(rules.values()), options["confidence"])
+
+
+def read_gating(
+    options: GivenOptions, baseline: Baseline | None, *, excuses_unasked: bool = False
+) -> Gating:
+    """How a run is gated. Raises ConfigError."""
+    return Gating(
+        read_gates(options),
+        baseline,
+        strict=options["fail_inconclusive"],
+        excuses_unasked=excuses_unasked,
+        cases_needed_by=options.cases_needed_by,
+        typed=any(map(options.is_typed, ("preset", "baseline", *_GATES))),
+    )
 
 
 def read_trials(options: GivenOptions) -> int | None:

@@ -16,11 +16,10 @@ Load = Callable[[str, frozenset[tuple[str, str]]], "Side"]
 
 @dataclass(frozen=True)
 class Gates:
-    """The gates' rules; `typed` if the command line, not only the ini file, has one."""
+    """The gates' rules."""
 
     rules: tuple[Rule, ...] = ()
     confidence: float | None = None
-    typed: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.rules)
@@ -51,7 +50,8 @@ class Gating:
 
     `strict` fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
     key are skipped instead of errors, and a gate that has only such cases judges nothing.
-    `cases_needed_by` is the command line's preset or baseline, which needs a case, as a gate does.
+    `cases_needed_by` is the preset or baseline, which needs a case, as a gate does. One `typed` on the
+    command line needs it even in a run of other tests.
     """
 
     gates: Gates = Gates()
@@ -59,3 +59,4 @@ class Gating:
     strict: bool = False
     excuses_unasked: bool = False
     cases_needed_by: str = ""
+    typed: bool = False

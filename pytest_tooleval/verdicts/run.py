@@ -52,8 +52,9 @@ def decide_run(
     gating: Gating,
     without_known_case: Sequence[str] = (),
     suites: FindSuite | None = None,
+    may_ask: int = 0,
 ) -> RunVerdict:
-    """The verdict on a finished run.
+    """The verdict on a finished run, of which `may_ask` Python tests could have been cases.
 
     `without_known_case` are transcripts that name an unknown case, so gates may lack results. `suites`
     finds this run's suites if they are loaded.
@@ -66,11 +67,13 @@ def decide_run(
         problem = f"{uncompared}; run once without it" if gating.strict else ""
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    gates = judge_gates(cases, gating, run.case_counts, comparison)
+    asked = [case for case in cases if case.model]
+    # The ini file's gates do not apply to a run of other tests.
+    needs_cases = bool(gating.typed or may_ask or asked)
+    gates = judge_gates(cases, gating, run.case_counts, comparison) if needs_cases else []
     findings = list(_findings(gates, comparison, problem, without_known_case))
-    asked = (case for case in cases if case.model)
     has_run = any(case.outcome != "skipped" or gating.excuses_unasked for case in asked)
-    if gating.cases_needed_by and not (findings or has_run):
+    if gating.cases_needed_by and needs_cases and not (findings or has_run):
         findings.append(RunProblem("cases", f"{gating.cases_needed_by}: no case was evaluated"))
     return RunVerdict(gates, comparison, uncompared, findings)
 
@@ -120,9 +123,9 @@ def judge_gates(
     collected: Mapping[str, int] = MappingProxyType({}),
     comparison: Comparison | None = None,
 ) -> list[Gate]:
-    """Judge all gates. The ini file's gates do not apply to a run without cases."""
+    """Judge all gates."""
     gates = gating.gates
-    if not gates or (not gates.typed and not any(case.model for case in cases)):
+    if not gates:
         return []
     from .gates import decide_gates
 

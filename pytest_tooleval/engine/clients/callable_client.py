@@ -143,7 +143,7 @@ class CallableClient:
             return read_giving_up(self._spec, error, request.messages, latency_s)
         if error is not None:
             text = f"{self._spec.callable} raised {error_text(error)}{raised_at(error)}{last}"
-            raise callable_error(text)
+            raise callable_error(text, raised=error)
         return read_result(self._spec, result, request.messages, latency_s)
 
     async def close(self) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import socket
 from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
 
 from msgspec import structs
 
-from ...errors import AgentGaveUp, ModelError, error_text
+from ...errors import AgentGaveUp, ErrorKind, ModelError, error_text
 from ...record.transcript import AGENT, INNER, SYSTEM_ROLES, Message
 from ...record.untrusted import as_mapping, as_text
 from ...replies.endings import GAVE_UP, ending_of, usual_reason
@@ -154,11 +156,39 @@ def _unexpected(spec: CallableModel, shown: object, more: str = "") -> ModelErro
     return callable_error(f"{spec.callable} returned {_shown(shown)}; {_EXPECTED}{more}")
 
 
-def callable_error(text: str, *, fatal: bool = False) -> ModelError:
-    """The error for a function that cannot be used, on one line and without secrets."""
+# Base classes of connection errors that may have no cause: of httpx, aiohttp, openai and anthropic.
+_NETWORK = frozenset(("TransportError", "ClientConnectionError", "APIConnectionError"))
+
+
+def callable_error(text: str, *, fatal: bool = False, raised: BaseException | None = None) -> ModelError:
+    """The error for a function that cannot be used, or that `raised`, on one line without secrets."""
     # Without the addresses of objects, one mistake has one text, however many cases it concerns.
     clean = " ".join(_ADDRESS.sub("", scrub(text, secret_values())).split())
-    return ModelError(shorten(clean, 1000), kind="callable", fatal=fatal)
+    return ModelError(shorten(clean, 1000), kind=_kind_of(raised), fatal=fatal)
+
+
+def _kind_of(raised: BaseException | None) -> ErrorKind:
+    """The kind of an exception: an outage of what the function called, or its own mistake.
+
+    The clients of providers have the status in `status_code`, or in that of their `response`, and
+    raise their exceptions from those of the network.
+    """
+    seen: list[BaseException] = []
+    while isinstance(raised, Exception) and raised not in seen:
+        seen.append(raised)
+        answer = getattr(raised, "response", raised)
+        status = getattr(answer, "status_code", getattr(raised, "code", None))
+        if status == 429:
+            return "rate_limit"
+        if isinstance(status, int) and 500 <= status < 600:
+            return "server"
+        if isinstance(raised, (TimeoutError, asyncio.TimeoutError)):
+            return "timeout"
+        names = {kind.__name__ for kind in type(raised).__mro__}
+        if isinstance(raised, (ConnectionError, socket.gaierror)) or not _NETWORK.isdisjoint(names):
+            return "unreachable"
+        raised = raised.__cause__ or raised.__context__
+    return "callable"
 
 
 def _read_message(spec: CallableModel, result: Any, latency_s: float, shown: object) -> ChatAnswer:

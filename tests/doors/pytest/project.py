@@ -82,6 +82,8 @@ async def answer(messages, tools):
         os._exit(script["exit"])
     if "error" in script:
         raise ValueError(script["error"])
+    if "unreachable" in script:
+        raise ConnectionError(script["unreachable"])
     if "returns" in script:
         return script["returns"]
     log("answered.log", prompt)
@@ -128,6 +130,11 @@ def wrong(id: str | None, delay: float = 0, together: int = 0, **fields: Any) ->
 def raising(id: str | None, message: str = "the agent is broken", **fields: Any) -> dict[str, Any]:
     """A case on which the agent raises."""
     return case(id, {"error": message}, **fields)
+
+
+def unreachable(id: str | None) -> dict[str, Any]:
+    """A case on which the agent cannot reach its model."""
+    return case(id, {"unreachable": "no model there"})
 
 
 def failed(reason: str, case: str = "*") -> str:

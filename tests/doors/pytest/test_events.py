@@ -30,7 +30,7 @@ from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.reports.estimate import estimate_lines
 
-from .project import Project, case, raising, right, wrong
+from .project import Project, case, raising, right, unreachable, wrong
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def test_an_estimate_is_an_event(project: Project) -> None:
 
 
 def test_a_run_is_told_from_its_start_to_its_end(project: Project) -> None:
-    project.suite(right("a"), wrong("b"), raising("c"), right("d", skip="not now"))
+    project.suite(right("a"), wrong("b"), unreachable("c"), right("d", skip="not now"))
     project.write("test_other.py", "def test_other(): pass")
     options = (
         "--tooleval-report=out.json",

@@ -18,7 +18,7 @@ from pytest_tooleval.cli import main
 from pytest_tooleval.history import History
 from pytest_tooleval.record.run import SCORING_VERSION
 
-from .project import Project, raising, right, wrong
+from .project import Project, right, unreachable, wrong
 
 pytestmark = pytest.mark.slow
 
@@ -168,7 +168,7 @@ def test_one_run_in_the_history_with_its_reports_and_annotations(project: Projec
         callable = "my_agent:answer"
         """,
     )
-    project.suite(right("a"), wrong("b"), right("c"), raising("d"))
+    project.suite(right("a"), wrong("b"), right("c"), unreachable("d"))
     run_shards(project, 2)
     files = ("--report=out.html", "--report=out.csv", "--report=out.md", "--report=out.json")
     result = merge("shards/1.json", "shards/2.json", "--github=always", *files)

@@ -63,14 +63,14 @@ def test_a_case_of_a_model_that_is_not_asked_is_a_usage_error(
 
 NEEDS_MODEL = {
     "--tooleval-fail-under=0.5": "a gate",
-    "--tooleval-preset=strict": "the preset strict",
+    "--tooleval-preset=strict": "--tooleval-preset=strict",
     "--tooleval-estimate": "--tooleval-estimate",
-    "--tooleval-baseline=good.json": "the baseline",
+    "--tooleval-baseline=good.json": "--tooleval-baseline=good.json",
     "weather.tooleval.json": "weather.tooleval.json",
     "weather.tooleval.json::a": "weather.tooleval.json",
     "-oaddopts=weather.tooleval.json": "weather.tooleval.json",
     "-otooleval_fail_under=0.5": "a gate",
-    "-otooleval_preset=pr": "the preset pr",
+    "-otooleval_preset=pr": "tooleval_preset=pr",
 }
 
 
@@ -142,7 +142,7 @@ def test_a_verdict_without_a_model_is_a_usage_error_under_xdist(project: Project
     project.suite(right("a"), right("b"))
     result = project.run("-n2", "--tooleval-preset=pr", model=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: no model is set, and the preset pr needs one: use*"])
+    result.stderr.fnmatch_lines(["ERROR: no model is set, and --tooleval-preset=pr needs one: use*"])
 
 
 def test_an_unknown_model_is_a_usage_error_with_near_names_and_the_table(project: Project) -> None:

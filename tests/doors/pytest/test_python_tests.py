@@ -252,6 +252,11 @@ def test_xfail_keeps_its_meaning(shop: Project) -> None:
     strict = XFAIL.replace('"known"', '"known", strict=True').format(agent="agent")
     run(shop, strict, "--tooleval-fail-under=0").assert_outcomes(failed=1)
     assert (row_of(shop)["outcome"], row_of(shop)["counted"]) == ("failed", False)
+    for broken in (
+        'forbidden_calls=["refund"]',
+        'policies=[{"tool": "refund", "only_after": "get_order"}]',
+    ):
+        run(shop, XFAIL.format(agent=f"careless, {broken}")).assert_outcomes(failed=1)
 
 
 MISTAKES = {
@@ -395,6 +400,56 @@ def test_a_missing_key_is_named_once(shop: Project, monkeypatch: pytest.MonkeyPa
     assert result.stderr.str().count("OPENAI_API_KEY is not set") == 1
     own = asks.format("c", ", agent=agent")
     run(shop, asks.format("a", "") + own, model="openai/gpt-5").assert_outcomes(errors=1, passed=1)
+
+
+def test_no_verdict_skips_what_needs_a_model(shop: Project) -> None:
+    own = "def test_own(tooleval):\n    tooleval('Hi', agent=agent)\n"
+    asks = "def test_asks(tooleval, tooleval_model):\n    tooleval('Hi', tools=[])\n"
+    helped = "def test_helped(tooleval):\n    ask = tooleval\n    ask('Hi', tools=[])\n"
+    run(shop, own + asks).assert_outcomes(passed=1, skipped=1)
+    for option, needs in {
+        "--tooleval-fail-under=0.5": "a gate",
+        "-otooleval_baseline=good": "tooleval_baseline=good",
+    }.items():
+        result = run(shop, own + asks, option)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"ERROR: no model is set, and {needs} needs one: *"])
+        run(shop, own + helped, option).assert_outcomes(passed=1, failed=1)
+    skips = "def test_skips(tooleval):\n    pytest.importorskip('no_such_framework')\n"
+    for workers in ([], ["-n2"]):
+        result = run(shop, skips, "-otooleval_preset=strict", *workers)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["FAILED: tooleval_preset=strict: no case was evaluated"])
+    shop.write("test_plain.py", "def test_plain(): pass\n")
+    assert shop.run("test_plain.py", "-otooleval_preset=strict", model=None).ret == 0
+
+
+BROKEN = """
+def buggy(messages, tools):
+    try:
+        raise KeyError("answer")
+    except KeyError as error:
+        raise ValueError("no answer") from error
+
+def test_agent(tooleval):
+    tooleval("Hi", agent={agent}, name="it")
+
+def test_other(tooleval):
+    tooleval("Hi", agent=agent, name="it")
+"""
+
+
+@pytest.mark.parametrize(("agent", "fails"), [("broken", False), ("buggy", True)])
+def test_only_outages_are_allowed_errors(shop: Project, agent: str, fails: bool) -> None:
+    """The agent's own exception is a fault of what is tested."""
+    result = run(shop, BROKEN.format(agent=agent), "--tooleval-fail-over=errors=90%")
+    assert result.ret == fails
+
+
+def test_no_threshold_excuses_a_failed_assertion(shop: Project) -> None:
+    text = "def test_it(tooleval):\n    assert not tooleval('Hi', agent=agent).text\n"
+    for option in ("--tooleval-threshold=0", "-otooleval_threshold=overall=null"):
+        run(shop, text, option).assert_outcomes(failed=1)
 
 
 WORLDS = {

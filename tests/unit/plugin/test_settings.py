@@ -257,11 +257,11 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
         ("preset=pr", {}, True),
         ("", {"fail_under": ["0.9"]}, False),
         ("", {"preset": "pr"}, False),
-        ("preset=strict", {"fail_over": ["calls=1"]}, False),
+        ("preset=strict", {"fail_over": ["calls=1"]}, True),
         ("fail-over=errors=1", {"fail_under": ["0.9"]}, True),
     ):
-        found = settings(tmp_path, line, **ini).gating.gates
-        assert found
+        found = settings(tmp_path, line, **ini).gating
+        assert found.gates
         assert found.typed is by_line
     merged = settings(tmp_path, "fail-under=0.5", fail_under=["overall=0.9", "tool_selection=1"])
     assert [rule.needed for rule in merged.gating.gates.rules] == [0.5]

@@ -6,8 +6,8 @@ import pytest
 from builders import result_of
 from msgspec import structs
 
-from pytest_tooleval.errors import ConfigError
-from pytest_tooleval.record.results import CaseRow, FailureCategory, Outcome, TrialResult
+from pytest_tooleval.errors import ConfigError, ErrorKind
+from pytest_tooleval.record.results import CaseRow, FailureCategory, Outcome, TrialError, TrialResult
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts.gating import Baseline, Gates, Gating
 from pytest_tooleval.verdicts.rules import judged_by, read_rule
@@ -25,10 +25,10 @@ RUN = Run(id="r", started="now", pytest_tooleval="1", pytest="9", python="3", sc
 BASE = structs.replace(RUN, id="base")
 
 
-def gates(*rules: str, confidence: float | None = None, asked: bool = True) -> Gates:
+def gates(*rules: str, confidence: float | None = None) -> Gates:
     """Rules that begin with `over ` are of --tooleval-fail-over."""
     read = (read_rule(rule.removeprefix("over "), over=rule.startswith("over ")) for rule in rules)
-    return Gates(tuple(read), confidence, asked)
+    return Gates(tuple(read), confidence)
 
 
 def failed(
@@ -49,6 +49,10 @@ POLICY = structs.replace(
 RAISED = failed(failure="unexpected_exception")
 RIGHT_TOOL = structs.replace(WRONG, scores={"overall": 0.6, "tool_selection": 1.0})
 UNSCORED = result_of(outcome="error")
+
+
+def error(kind: ErrorKind) -> CaseRow:
+    return result_of(outcome="error", trials=(TrialResult(error=TrialError(kind, "no")),))
 
 
 @pytest.mark.parametrize(
@@ -81,30 +85,40 @@ UNSCORED = result_of(outcome="error")
         (["over errors=1"], ERROR, True),
         (["over calls=1"], ERROR, False),
         (["over errors=1"], UNSCORED, False),
+        (["over errors=1"], error("rate_limit"), True),
+        (["over errors=1"], error("callable"), False),
+        (["over errors=1"], error("world"), False),
     ],
 )
 def test_a_gate_counts_what_it_judges(rules: list[str], case: CaseRow, is_counted: bool) -> None:
     assert is_judged_by_gate(gates(*rules), case) is is_counted
     cases = [case, structs.replace(case, model="another")]
     judging = [gate for gate in judge_gates(cases, Gating(gates(*rules))) if judged_by(case, gate)]
-    if case not in (FORBIDDEN, RAISED):
+    if not case.fails_despite.gates:
         assert len(judging) == is_counted
 
 
-def test_gates_of_the_ini_file_do_not_apply_to_a_run_without_cases() -> None:
-    rules = "0.9", "over errors=0"
-    assert judge_gates([], Gating(gates(*rules, asked=False))) == []
-    assert judge_gates([result_of(model="")], Gating(gates(*rules, asked=False))) == []
-    assert [gate.verdict for gate in judge_gates([], Gating(gates(*rules)))] == ["failed"] * 2
+SKIPPED = structs.replace(WRONG, outcome="skipped")
 
 
-def test_a_preset_or_baseline_of_the_command_line_needs_a_case() -> None:
-    gating = Gating(cases_needed_by="--tooleval-preset=strict")
-    nothing = RunProblem("cases", "--tooleval-preset=strict: no case was evaluated")
-    assert list(decide_run([], RUN, gating).problems) == [nothing]
-    assert list(decide_run([WRONG], RUN, gating).problems) == []
-    skipped = structs.replace(WRONG, outcome="skipped")
-    assert list(decide_run([skipped], RUN, gating).problems) == [nothing]
+@pytest.mark.parametrize(
+    ("cases", "may_ask", "typed", "fails"),
+    [
+        ([], 0, True, True),
+        # The ini file is also about runs of other tests.
+        ([], 0, False, False),
+        ([result_of(model="")], 0, False, False),
+        ([], 2, False, True),  # Python tests that skipped themselves
+        ([SKIPPED], 0, False, True),
+        ([SKIPPED, WRONG], 0, False, False),
+    ],
+)
+def test_a_gate_preset_or_baseline_needs_a_case(
+    cases: list[CaseRow], may_ask: int, typed: bool, fails: bool
+) -> None:
+    for gating in (Gating(gates("0"), typed=typed), Gating(cases_needed_by="preset", typed=typed)):
+        verdict = decide_run(cases, RUN, gating, may_ask=may_ask)
+        assert verdict.failed is fails
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
