@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import ModelError
 from ..record.run import Role
 from ..record.transcript import Transcript
+from .cassettes.cassette import Cassette
 from .cassettes.questions import key_of, question
-from .exchange.chat import ChatAnswer, ChatRequest
+from .exchange.chat import ChatRequest
 from .exchange.errors import NotRecorded
 from .exchange.reply import OnReply, Replies, read_replies
 from .models.spec import ModelSpec
@@ -21,8 +21,8 @@ from .trial import TrialRequest, run_trial
 class RecordedModels:
     """Models whose answers come from a cassette. Raises NotRecorded for a missing one."""
 
-    def __init__(self, find: Callable[[str, Path | None], ChatAnswer | None]) -> None:
-        self._find = find
+    def __init__(self, cassette: Cassette) -> None:
+        self._cassette = cassette
 
     async def ask(
         self,
@@ -32,7 +32,7 @@ class RecordedModels:
         accept: OnReply | None = None,
     ) -> Replies:
         asked = question(spec, request)
-        answer = self._find(key_of(asked), spec.folder)
+        answer = self._cassette.find(key_of(asked), spec.folder)
         if answer is None:
             raise NotRecorded(asked)
         return read_replies(answer, request, cached=True)
@@ -55,7 +55,7 @@ def _recorded(trial: TrialRequest) -> Transcript | None:
     try:
         if not cassette.is_empty:
             # It never waits: the only question has its answer here.
-            run_trial(trial, RecordedModels(cassette.known)).send(None)
+            run_trial(trial, RecordedModels(cassette)).send(None)
     except StopIteration as finished:
         transcript: Transcript = finished.value
         return transcript
@@ -72,7 +72,7 @@ def first_missing(trial: TrialRequest) -> Mapping[str, Any] | None:
     cassette = trial.job.cassette
     assert cassette is not None
     try:
-        asyncio.run(run_trial(trial, RecordedModels(cassette.find), trial.live_tools()))
+        asyncio.run(run_trial(trial, RecordedModels(cassette), trial.live_tools()))
     except NotRecorded as missing:
         return missing.asked
     return None
