@@ -22,7 +22,7 @@ from ..secrets import redacted
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite
 from ..suite.resolved import known_tools, resolve
-from ..text import printable, shorten
+from ..text import near, printable, shorten
 from .arguments_schema import argument_flaw
 from .assessment import Assessment, Draft
 from .counted_calls import attack_success, uncounted
@@ -346,5 +346,6 @@ def _failing(
     for metric in case.thresholds:
         is_known = metric in values or metric in BUILT_IN
         if not is_known and not any(metric in scorer.metrics for scorer in scorers):
-            raise ScoringError(f"there is a threshold for {metric!r}, but no scorer reports it")
+            hint = near(metric, BUILT_IN)
+            raise ScoringError(f"there is a threshold for {metric!r}, which no scorer reports{hint}")
     return missed_thresholds(values, case.thresholds)

@@ -181,6 +181,8 @@ def read_rule(text: str, *, over: bool) -> Rule:
 
 
 def _under_problem(metric: str) -> str:
+    if metric in SCOPES:
+        return f"{metric} is a scope, not a metric; write {metric}:VALUE, or {metric}=NAME:VALUE"
     if metric.startswith(("pass@", "pass^")) and not RELIABILITY.fullmatch(metric):
         return f"expected a number of trials after {metric[:5]}"
     if metric in (*AMOUNTS, *RATES, *COUNTS) and metric != "calls":  # it is also a conversation metric

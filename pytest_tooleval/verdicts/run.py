@@ -64,7 +64,8 @@ def decide_run(
         comparison = _compared(cases, run, gating, suites)
     except NoBaseline as error:
         uncompared = str(error)
-        problem = f"{uncompared}; run once without it" if gating.strict else ""
+        how = "make it without strict or --tooleval-fail-inconclusive"
+        problem = f"{uncompared}; {how}" if gating.strict else ""
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
     asked = [case for case in cases if case.model]

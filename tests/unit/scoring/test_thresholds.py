@@ -27,7 +27,7 @@ def test_a_gate_that_judges_nothing_is_an_error(metric: str) -> None:
 
 
 def test_a_threshold_on_a_metric_that_nobody_reports_is_an_error() -> None:
-    with pytest.raises(ScoringError, match="'overal', but no scorer reports it"):
+    with pytest.raises(ScoringError, match="'overal', which no scorer reports, did you mean overall"):
         score([call("a")], expected_tool="a", thresholds={"overall": 1.0, "overal": 1.0})
 
 

@@ -49,6 +49,7 @@ WRONG_UNDER = {
     "cost_usd=0.5": "lower is better for cost_usd; use --tooleval-fail-over",
     "attack_success=0.5": "lower is better for attack_success; use --tooleval-fail-over",
     "errors=0.5": "lower is better for errors; use --tooleval-fail-over",
+    "suite=0.5": "suite is a scope, not a metric; write suite:VALUE, or suite=NAME:VALUE",
 }
 WRONG_OVER = {
     "errors=inf": _OVER,

@@ -255,7 +255,9 @@ def test_a_baseline_that_is_not_there() -> None:
     assert found.uncompared == "no good run yet"
     assert (found.comparison, found.problems) == (None, [])
     strict = decide_run(new, RUN, Gating(baseline=absent, strict=True))
-    assert strict.problems == [RunProblem("baseline", "no good run yet; run once without it")]
+    assert strict.problems == [
+        RunProblem("baseline", "no good run yet; make it without strict or --tooleval-fail-inconclusive")
+    ]
     named = decide_run(new, RUN, Gating(baseline=against([], "good")))
     assert named.problems == [RunProblem("baseline", "no complete run yet")]
     assert decide_run([], RUN, Gating(baseline=against([], "good", known=False))) == RunVerdict(
