@@ -83,15 +83,15 @@ def each_reason_once(problems: Iterable[Problem]) -> list[Problem]:
     groups: dict[str, list[Problem]] = {}
     for problem in problems:
         groups.setdefault(problem.message, []).append(problem)
-    found: list[Problem] = []
+    shortened: list[Problem] = []
     for message, group in groups.items():
         if len(group) <= _FEW:
-            found += group
+            shortened += group
             continue
         places = ", ".join(f"{each.line}{each.field and f' {each.field}'}" for each in group[:_FEW])
         said = f"{message} ({len(group)} times; the first at lines {places})"
-        found.append(replace(group[0], field="", message=said))
-    return found
+        shortened.append(replace(group[0], field="", message=said))
+    return shortened
 
 
 class SuiteError(ToolevalError):

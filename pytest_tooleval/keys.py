@@ -91,7 +91,7 @@ class PublicTexts:
         """Treat the keys in another text as public."""
         for mark, pattern in _FOUND:
             if mark in text:
-                self._added.update(found[0] for found in pattern.finditer(text))
+                self._added.update(match[0] for match in pattern.finditer(text))
 
     def names(self, key: str, prefix: str) -> bool:
         """True if a key is public; `prefix` is its public prefix."""
@@ -125,8 +125,8 @@ def texts_in(value: Any) -> Iterator[str]:
 def stand_in(key: str) -> str:
     """Return the replacement for a key: of the same length, and always the same for the same key."""
     for pattern, kind in _PREFIXES:
-        if found := pattern.match(key):
-            return found[0] + _filled(key[found.end() :], kind)
+        if match := pattern.match(key):
+            return match[0] + _filled(key[match.end() :], kind)
     return _filled(key, _HASH_OR_UUID if _HEXADECIMAL.fullmatch(key) else _UNKNOWN)
 
 
@@ -139,7 +139,7 @@ class _KeySpan(NamedTuple):
 
     start: int
     end: int
-    made: str
+    stand_in: str
 
 
 def without_keys(text: str, public: PublicTexts | None = None) -> str:
@@ -152,7 +152,7 @@ def without_keys(text: str, public: PublicTexts | None = None) -> str:
         return text
     parts, done = [], 0
     for place in _keys_in(text, public, _DEPTH):
-        parts += [text[done : place.start], place.made]
+        parts += [text[done : place.start], place.stand_in]
         done = place.end
     return "".join([*parts, text[done:]]) if parts else text
 
@@ -170,19 +170,19 @@ def _keys_in(text: str, public: PublicTexts | None, depth: int) -> list[_KeySpan
 def _plain_keys(text: str, public: PublicTexts | None) -> list[_KeySpan]:
     spans: list[tuple[int, int]] = []
 
-    def made(found: re.Match[str], group: int, prefix: str) -> str:
-        key = found[group]
+    def replace_key(match: re.Match[str], group: int, prefix: str) -> str:
+        key = match[group]
         if public is not None and public.names(key, prefix):
-            return found[0]
-        spans.append(found.span(group))
-        return found.string[found.start() : found.start(group)] + stand_in(key)
+            return match[0]
+        spans.append(match.span(group))
+        return match.string[match.start() : match.start(group)] + stand_in(key)
 
     clean = text
     for mark, pattern in _FOUND:
         if mark in clean:
-            clean = pattern.sub(lambda found: made(found, 0, found[1]), clean)
+            clean = pattern.sub(lambda match: replace_key(match, 0, match[1]), clean)
     if "earer" in clean:
-        clean = _BEARER.sub(lambda found: made(found, 2, ""), clean)
+        clean = _BEARER.sub(lambda match: replace_key(match, 2, ""), clean)
     # A stand-in is as long as its key, so the places are those in the text.
     return _merged(_KeySpan(start, end, clean[start:end]) for start, end in spans)
 
@@ -195,7 +195,7 @@ def _merged(places: Iterable[_KeySpan]) -> list[_KeySpan]:
             merged.append(place)
         elif place.end > merged[-1].end:
             before = merged.pop()
-            merged.append(_KeySpan(before.start, place.end, before.made + place.made))
+            merged.append(_KeySpan(before.start, place.end, before.stand_in + place.stand_in))
     return merged
 
 
@@ -215,8 +215,8 @@ def _coded(text: str, places: Iterable[_KeySpan]) -> Iterator[_KeySpan]:
             code = next(codes, None)
         return place + longer
 
-    for start, end, made in places:
-        yield _KeySpan(coded(start), coded(end), made)
+    for start, end, stand_in in places:
+        yield _KeySpan(coded(start), coded(end), stand_in)
 
 
 def _decoded(code: re.Match[str]) -> str:

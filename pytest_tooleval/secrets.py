@@ -82,15 +82,15 @@ def key_variables() -> dict[str, str]:
     These are fewer than `secret_values`: requests and answers must not change because some variable on
     this machine is set to an ordinary word, a number or a path.
     """
-    found = {}
+    by_value = {}
     # Not `items()`: pytest keeps changing PYTEST_CURRENT_TEST in another thread.
     for name in list(os.environ):
         shortest, longest_words = _NAMED if name in _named else _limits_of_key(name)
         if shortest:
             value = _bare(_value(name))
             if len(value) >= shortest and not _is_plain(value, longest_words):
-                found[value] = name
-    return found
+                by_value[value] = name
+    return by_value
 
 
 def key_values() -> tuple[str, ...]:
@@ -142,8 +142,8 @@ def _value(name: str) -> str:
 
 def _bare(value: str) -> str:
     """Return the secret in a header's value or in a URL with a password."""
-    found = _PASSWORD.match(value)
-    return found[1] if found else _SCHEME.sub("", value, count=1)
+    match = _PASSWORD.match(value)
+    return match[1] if match else _SCHEME.sub("", value, count=1)
 
 
 def longest_first(values: Iterable[str]) -> tuple[str, ...]:
@@ -224,12 +224,12 @@ def _without(text: str, values: Iterable[str], instead: str | None = None) -> st
         values = [value for value in values if len(value) >= _SHORTEST_IN_IMAGE]
     folded = text.casefold()
     for value in values:
-        found = _Forms.of(value)
-        if any(form in folded for form in found.folded):
-            text = found.coded.sub(lambda each: instead or "x" * len(each[0]), text)
-            text = found.plain.sub(instead or found.stand_in, text)
+        forms = _Forms.of(value)
+        if any(form in folded for form in forms.folded):
+            text = forms.coded.sub(lambda each: instead or "x" * len(each[0]), text)
+            text = forms.plain.sub(instead or forms.stand_in, text)
         if "\\" in text or "%" in text:
-            text = found.escaped.sub(instead or found.stand_in, text)
+            text = forms.escaped.sub(instead or forms.stand_in, text)
     return text
 
 

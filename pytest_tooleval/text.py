@@ -92,8 +92,8 @@ def near(name: str, names: Iterable[str], prefix: str = "") -> str:
 
     known = list(dict.fromkeys(names))
     rows = (each for each in known if each.startswith(f"{name}["))
-    found = [*islice(rows, 3)] or get_close_matches(name, known, n=3, cutoff=0.6)
-    return f", did you mean {' or '.join(prefix + each for each in found)}?" if found else ""
+    similar = [*islice(rows, 3)] or get_close_matches(name, known, n=3, cutoff=0.6)
+    return f", did you mean {' or '.join(prefix + each for each in similar)}?" if similar else ""
 
 
 def read_number(text: str) -> float:

@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 def in_tiers(items: Iterable[tuple[Tier, _T]]) -> Mapping[Tier, list[_T]]:
     """The items of each tier, in the order in which readers meet them."""
-    found: dict[Tier, list[_T]] = {tier: [] for tier in TIERS}
+    by_tier: dict[Tier, list[_T]] = {tier: [] for tier in TIERS}
     for tier, item in items:
-        found[tier].append(item)
-    return found
+        by_tier[tier].append(item)
+    return by_tier

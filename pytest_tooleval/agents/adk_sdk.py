@@ -213,10 +213,10 @@ def _replaced(agent: Any, tools: Sequence[AgentTool], toolbox: AgentToolbox) -> 
 def _response(content: str) -> Message:
     """A tool's answer as an object, which Gemini requires."""
     try:
-        found = json.loads(content)
+        answer = json.loads(content)
     except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {"result": content}
+        answer = None
+    return answer if isinstance(answer, dict) else {"result": content}
 
 
 def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:

@@ -144,13 +144,13 @@ async def tools_of(options: Any) -> list[Message]:
     return offered
 
 
-def _own_servers(given: Any) -> Message:
+def _own_servers(servers: Any) -> Message:
     """The options' servers, which may be given as a file or as JSON."""
-    if isinstance(given, dict):
-        return given
-    text = str(given)
-    found = json.loads(text if text.lstrip().startswith("{") else Path(text).read_bytes())
-    return dict(found.get("mcpServers", found))
+    if isinstance(servers, dict):
+        return servers
+    text = str(servers)
+    written = json.loads(text if text.lstrip().startswith("{") else Path(text).read_bytes())
+    return dict(written.get("mcpServers", written))
 
 
 @asynccontextmanager

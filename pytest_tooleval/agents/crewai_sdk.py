@@ -159,8 +159,8 @@ class _RecordedCalls:
 
     def after(self, context: Any) -> str | None:
         """A hook that answers a refused call."""
-        found = (text for arguments, text in self._refusals if arguments is context.tool_input)
-        return next(found, None)
+        texts = (text for arguments, text in self._refusals if arguments is context.tool_input)
+        return next(texts, None)
 
     def marked(self, transcript: list[Message], ends: Sequence[Any]) -> list[Message]:
         """The run, with calls marked that failed or reached no tool. `ends` are CrewAI's events."""

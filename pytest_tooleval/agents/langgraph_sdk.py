@@ -36,18 +36,18 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         names = chat.names_of_calls(messages)
         asked = [_wire(message, names, f"prompt-{n}") for n, message in enumerate(messages)]
         seen = _Seen(message["id"] for message in asked)
-        given: Any = {"messages": asked}
+        inputs: Any = {"messages": asked}
         endings = _endings()
         try:
-            while given is not None:
-                stream = fresh.astream(given, config, stream_mode="values", subgraphs=True)
+            while inputs is not None:
+                stream = fresh.astream(inputs, config, stream_mode="values", subgraphs=True)
                 if (cut := await _watch(stream, seen, toolbox)) is not None:
                     return toolbox.marked(cut)
                 now = await fresh.aget_state(config)
                 if now.next and not now.interrupts:
                     raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
-                given = Command(resume=answers) if answers else None
+                inputs = Command(resume=answers) if answers else None
         except tuple(endings) as error:
             return toolbox.ended(
                 f"LangGraph: {error}", _transcript(seen.messages), chat.kind_of(error, endings)
@@ -320,6 +320,6 @@ def _transcript(messages: Iterable[tuple[Any, str | None]]) -> list[Message]:
             for key in ("finish_reason", "stop_reason", "done_reason")
             if message.response_metadata.get(key)
         }
-        made = chat.assistant(message.text, calls, usage=usage) | ends
-        transcript.append(chat.said_by(made, agent))
+        reply = chat.assistant(message.text, calls, usage=usage) | ends
+        transcript.append(chat.said_by(reply, agent))
     return transcript

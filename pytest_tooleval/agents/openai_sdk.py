@@ -32,14 +32,14 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
             own = _guarded(agent, toolbox, {})
         else:
             own = agent.clone(tools=_replaced(agent, toolbox.tools, toolbox), mcp_servers=[])
-        given: Any = [item for message in messages for item in _items(message)]
+        inputs: Any = [item for message in messages for item in _items(message)]
         usual = DEFAULT_MAX_TURNS if toolbox.max_rounds is None else None
         most = toolbox.most_replies(run_arguments.get("max_turns", usual))
         config = _config(run_arguments.get("run_config"))
         arguments = {**run_arguments, "max_turns": most, "run_config": config}
         endings = _endings()
         try:
-            result = await Runner.run(own, given, **arguments)
+            result = await Runner.run(own, inputs, **arguments)
             while result.interruptions:
                 state = result.to_state()
                 for item in result.interruptions:
@@ -47,8 +47,8 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
                     (state.approve if approves else state.reject)(item)
                 result = await Runner.run(own, state, **arguments)
         except tuple(endings) as error:
-            made: Any = getattr(error, "run_data", None)
-            transcript = _transcript(made) if made else []
+            run_data: Any = getattr(error, "run_data", None)
+            transcript = _transcript(run_data) if run_data else []
             return toolbox.ended(f"OpenAI Agents SDK: {error}", transcript, chat.kind_of(error, endings))
         return chat.with_output(toolbox.marked(_transcript(result)), result.final_output)
 

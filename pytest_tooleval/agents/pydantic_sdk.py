@@ -43,11 +43,11 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
             replaced = {"tools": [], "toolsets": [_toolset(toolsets, toolbox)], "native_tools": []}
         # Run calls in order, so that none runs after a forbidden one.
         in_order = agent.parallel_tool_call_execution_mode("sequential")
-        with capture_run_messages() as made, agent.override(**replaced), in_order:
+        with capture_run_messages() as captured, agent.override(**replaced), in_order:
             try:
                 result = await agent.run(prompt, **arguments)
             except (UsageLimitExceeded, UnexpectedModelBehavior) as error:
-                transcript = _transcript(made[len(before) :], agent.name)
+                transcript = _transcript(captured[len(before) :], agent.name)
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the provider's answer cannot be read
                 kind: StopKind | None = "limit" if isinstance(error, UsageLimitExceeded) else None
@@ -215,8 +215,8 @@ def _transcript(messages: Sequence[Any], agent: str | None) -> list[Message]:
             used = message.usage
             reasoning = used.details.get("reasoning_tokens")
             usage = chat.usage_of(used.input_tokens, used.output_tokens, reasoning)
-            made = chat.assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason}
-            transcript.append(chat.said_by(made, agent))
+            reply = chat.assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason}
+            transcript.append(chat.said_by(reply, agent))
         else:
             transcript += [
                 chat.tool_answer(part.tool_call_id, part.model_response_str(), _STATUS.get(part.outcome))

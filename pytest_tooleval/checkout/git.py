@@ -39,8 +39,8 @@ def git_state(folder: Path) -> Git | None:
 
 def path_within(folder: Path) -> str | None:
     """The path of a folder within its repository, empty for its top; None without one."""
-    found = git_output(folder, "rev-parse", "--show-prefix")
-    return None if found is None else found.rstrip("/")
+    prefix = git_output(folder, "rev-parse", "--show-prefix")
+    return None if prefix is None else prefix.rstrip("/")
 
 
 def parents_of_head(folder: Path) -> list[str]:
@@ -69,9 +69,9 @@ def deepened(folder: Path) -> bool:
 
 def line_as_of(revision: str, file: Path, line: int) -> int:
     """The number that a line of a file has as of a revision; 0 if it is not there."""
-    given = ("diff", "--unified=0", "--no-color", "--no-ext-diff", revision, "--", file.name)
+    arguments = ("diff", "--unified=0", "--no-color", "--no-ext-diff", revision, "--", file.name)
     moved = 0
-    text = git_output(file.absolute().parent, *given, timeout_s=_READ_S)
+    text = git_output(file.absolute().parent, *arguments, timeout_s=_READ_S)
     if text is None:
         return 0
     for hunk in re.finditer(r"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", text, re.MULTILINE):
@@ -87,8 +87,8 @@ def line_as_of(revision: str, file: Path, line: int) -> int:
 def has_revision(folder: Path, revision: str) -> bool:
     """Whether the repository around a folder has a commit of this name."""
     commit = f"{revision}^{{commit}}"
-    found = git_output(folder, "rev-parse", "--verify", "--quiet", commit, timeout_s=_READ_S)
-    return found is not None
+    commit_id = git_output(folder, "rev-parse", "--verify", "--quiet", commit, timeout_s=_READ_S)
+    return commit_id is not None
 
 
 def file_at(revision: str, file: Path) -> str | None:

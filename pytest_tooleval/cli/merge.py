@@ -56,17 +56,17 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     shards = read_shards(list(_documents(runs)))
     check_shards(shards)
     try:
-        given = _given_options(typed, shards[0])
-        reports = _reports(given, shards)
-        place = read_history(given, Path(), store.parent)
-        baseline = read_baseline(given, store, place)
+        merge_options = _given_options(typed, shards[0])
+        reports = _reports(merge_options, shards)
+        place = read_history(merge_options, Path(), store.parent)
+        baseline = read_baseline(merge_options, store, place)
     except ConfigError as error:
         raise click.UsageError(printable(own_options(str(error)))) from None
     names = {option.name for option in JUDGING}
-    rules = {name: value for name, value in given.record().items() if name in names}
-    results, run = join(shards, read_gating(given, baseline), rules)
+    rules = {name: value for name, value in merge_options.record().items() if name in names}
+    results, run = join(shards, read_gating(merge_options, baseline), rules)
     document, verdict = results.whole_document(run), results.verdict
-    print_lines(map(own_options, given.replaced))
+    print_lines(map(own_options, merge_options.replaced))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.uncompared:
         print_lines([f"NOT COMPARED with a baseline: {verdict.uncompared}"])
@@ -82,7 +82,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
         reports,
         history_writer.trends if history_writer else None,
         store.parent,
-        github=on_github(given["github"]),
+        github=on_github(merge_options["github"]),
         findings=verdict.problems,
     )
     for command in written.commands:
@@ -97,21 +97,21 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
 def _given_options(typed: Mapping[str, Any], shard: ShardRun) -> GivenOptions:
     """The options of the merge over those of the ini file, which every shard has."""
     ini = {name.replace("-", "_"): value for name, value in shard.about.judging.items()}
-    given = GivenOptions(_OPTIONS, typed, ini)
-    given.check()
-    rule = PRESETS[given.preset].sets.get("pass") if "preset" in typed else None
+    options = GivenOptions(_OPTIONS, typed, ini)
+    options.check()
+    rule = PRESETS[options.preset].sets.get("pass") if "preset" in typed else None
     if rule and "pass" not in shard.run.options:
-        preset = f"--preset={given.preset}"
+        preset = f"--preset={options.preset}"
         raise click.UsageError(f"{preset}: run the shards with --tooleval-pass={rule}")
-    return given
+    return options
 
 
-def _reports(given: GivenOptions, shards: Sequence[ShardRun]) -> list[Report]:
-    reports = [report_of(text, Path()) for text in given["report"]]
-    file = given[_JUNIT.name]
+def _reports(options: GivenOptions, shards: Sequence[ShardRun]) -> list[Report]:
+    reports = [report_of(text, Path()) for text in options["report"]]
+    file = options[_JUNIT.name]
     if file is not None:
         reports.append(Report(_JUNIT.name, Path(file), f"--{_JUNIT.name}={file}"))
-    check_reports(reports, given["baseline"])
+    check_reports(reports, options["baseline"])
     files = {Path(shard.path).resolve() for shard in shards}
     for report in reports:
         if report.path.resolve() in files:

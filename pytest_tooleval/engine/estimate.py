@@ -17,10 +17,10 @@ from .cassettes.cassette import Cassette
 from .cassettes.questions import key_of, question
 from .exchange.chat import ChatRequest
 from .judge import judge_messages, judge_request
+from .model_under_test import model_request
 from .models.known import listed
 from .models.prices import table_usd, usual_usd
 from .models.spec import EFFORT_TOKENS, Builtin, HttpModel, ModelSpec
-from .players import player_request
 from .tools.tokens import CHARACTERS_PER_TOKEN
 from .tools.toolbox import Toolbox
 from .trial import Job
@@ -46,7 +46,7 @@ def estimate(jobs: Iterable[Job]) -> list[Estimate]:
 
     for job in jobs:
         case, spec, player, judge, user = job.case, job.model, job.user, job.judge, job.case.user
-        first = player_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
+        first = model_request(case, spec, sampling_for(spec, case), case.messages, Toolbox(case))
         begins = user_request(player, opening(user)) if user and player else first
         replayed = 0
         if job.cassette is not None and (player or not user):

@@ -116,7 +116,7 @@ def _lines(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]
             ]
             one = {"turn": number, "role": "assistant", "text": reply.text}
             yield {**one, "calls": calls} if calls else one
-            yield from (_message(number, each) for each in reply.answers)
+            yield from (_message(number, each) for each in reply.tool_answers)
 
 
 def _message(turn: int, message: Message) -> dict[str, Any]:

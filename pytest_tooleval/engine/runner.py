@@ -19,7 +19,7 @@ from ..errors import ModelError
 from ..record.transcript import Judged, Transcript
 from ..threads import DaemonThreads
 from .asking.context import Context, set_by
-from .asking.gateway import AskedModels, ModelGateway, Shared
+from .asking.gateway import ModelGateway, Shared, TrialModels
 from .clients.choice import load_client
 from .exchange.receiving import receiving_tasks, waits_for_others
 from .judge import judge_one, with_verdicts
@@ -106,7 +106,7 @@ class Runner:
             (live.refusal if live else "") or refusal(job.case, job.model, job.allowed),
             public_texts=job.case.public_texts,
         )
-        return await run_trial(trial, AskedModels(self._gateway, context), live)
+        return await run_trial(trial, TrialModels(self._gateway, context), live)
 
     def converse(self, trial: TrialRequest) -> concurrent.futures.Future[Transcript]:
         """Start a trial whose user is a dialogue. The future can be cancelled."""
@@ -120,7 +120,7 @@ class Runner:
         self, rubric: str, transcript: Transcript, judge: ModelSpec, context: Context | None = None
     ) -> concurrent.futures.Future[Judged]:
         """Judge a whole conversation by one rubric."""
-        models = AskedModels(self._gateway, context or Context())
+        models = TrialModels(self._gateway, context or Context())
         return self.start(judge_one(rubric, transcript, judge, models))
 
     def submit_judging(
@@ -128,7 +128,7 @@ class Runner:
     ) -> concurrent.futures.Future[list[TrialAnswer]]:
         """Let the job's judge judge conversations that ran elsewhere."""
         context = Context(cassette=job.cassette, public_texts=job.case.public_texts)
-        models = AskedModels(self._gateway, context)
+        models = TrialModels(self._gateway, context)
 
         async def judged(answer: TrialAnswer) -> Transcript:
             if isinstance(answer, ModelError):

@@ -20,8 +20,8 @@ from .dialogue import Dialogue
 from .exchange.errors import NotRecorded
 from .exchange.reply import Models
 from .judge import require_judge, with_verdicts
+from .model_under_test import ModelUnderTest
 from .models.spec import ModelSpec
-from .players import Player
 from .tools.alterations import Alterations
 from .tools.live import BeginAnew, LiveServer, LiveTools
 from .tools.mocks import Mocks
@@ -89,7 +89,7 @@ async def _converse(trial: TrialRequest, models: Models, live: LiveTools | None)
     job, number = trial.job, trial.number
     prefix = job.model.tool_prefix or job.case.tool_prefix
     case = structs.replace(job.case, tool_prefix=prefix)
-    player = Player(case, job.model, models, number)
+    player = ModelUnderTest(case, job.model, models, number)
     dialogue = trial.dialogue
     user = user_in(case, job.user, models, number)
     world = WorldTools(case.world, case.public_texts) if case.world is not None else None
@@ -108,7 +108,7 @@ async def _converse(trial: TrialRequest, models: Models, live: LiveTools | None)
 
 async def _play(
     case: ResolvedCase,
-    player: Player,
+    player: ModelUnderTest,
     user: UserInConversation,
     sources: Sequence[ToolSource] = (),
     allowed: Sequence[str] = (),
@@ -128,7 +128,7 @@ async def _play(
         messages += next_messages
         toolbox = Toolbox(case, sources, allowed, turn, alterations)
         try:
-            played = await player.play(messages, toolbox)
+            played = await player.take_turn(messages, toolbox)
         except NotRecorded as missing:
             if not user.ended:
                 raise

@@ -78,7 +78,7 @@ def put_run(
     kept = sorted(cases, key=lambda case: order(case.row))
     rows = [case.row for case in kept]
     document = rows_document(run, rows, gates, baseline, intervals=True)
-    kept = list(map(KeptCase.settled, kept, document.cases))
+    kept = list(map(KeptCase.with_row, kept, document.cases))
     members, shorts = _packed(document, kept)
     data = b"".join(members)
     *starts, _ = accumulate(map(len, members), initial=0)

@@ -39,15 +39,15 @@ def new_suite(name: str, answers: Sequence[RecordedAnswer]) -> dict[str, Any]:
 
 def _most_common_tools(answers: Iterable[RecordedAnswer]) -> list[dict[str, Any]]:
     lists: dict[str, list[dict[str, Any]]] = {}
-    counted: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     namespaces: dict[str, str] = {}
     for answer in answers:
         if answer.offered and answer.tools:
             namespaces |= dict(answer.offered.namespaces)
             text = canonical(answer.tools)
             lists.setdefault(text, answer.tools)
-            counted[text] += 1
-    usable = (lists[text] for text, _ in counted.most_common())
+            occurrences[text] += 1
+    usable = (lists[text] for text, _ in occurrences.most_common())
     return next((tools for tools in usable if tools_problem(tools, namespaces) is None), [])
 
 

@@ -308,7 +308,7 @@ def answers_in(conversation: OutsideTranscript) -> Iterator[RecordedAnswer | Pro
     turns = list(_turns(messages, conversation.answers_from))
     if not turns:
         yield conversation.at.problem(_NO_ANSWER)
-    known = _known_tools(offered.tools if offered else (), choice)
+    known = _known_in_import(offered.tools if offered else (), choice)
     for before, reply in turns:
         yield usable(conversation.at, partial(_answer, before, reply, offered, choice, known))
 
@@ -316,7 +316,7 @@ def answers_in(conversation: OutsideTranscript) -> Iterator[RecordedAnswer | Pro
 def expected_in(expected: Expected) -> RecordedAnswer:
     """The prompt and the calls of an expectation."""
     offered = None if expected.tools is None else offered_tools(list(expected.tools))
-    known = _known_tools(offered.tools if offered else ())
+    known = _known_in_import(offered.tools if offered else ())
     prompt = _prompt(chat_messages(list(expected.messages)), known)
     _require_user(prompt)
     return RecordedAnswer(
@@ -332,7 +332,7 @@ def draft_in(
     said = chat_messages(list(messages))
     start = max((n for n, each in enumerate(said, 1) if each["role"] == "user"), default=0)
     offered = None if tools is None else offered_tools(list(tools))
-    known = _known_tools(offered.tools if offered else ())
+    known = _known_in_import(offered.tools if offered else ())
     prompt = _prompt(said[:start], known)
     _require_user(prompt)
     replies = [each for each in said[start:] if each["role"] == "assistant"]
@@ -357,7 +357,7 @@ def _arguments_text(call: ToolCall) -> str:
     return json.dumps(call.arguments, ensure_ascii=False) if raw is None else raw
 
 
-def _known_tools(tools: Iterable[Mapping[str, Any]], choice: str | None = None) -> KnownTools:
+def _known_in_import(tools: Iterable[Mapping[str, Any]], choice: str | None = None) -> KnownTools:
     definitions = (
         (definition["name"], tool.get("namespace"), as_mapping(definition.get("parameters")))
         for tool in tools

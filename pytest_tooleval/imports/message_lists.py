@@ -31,7 +31,7 @@ _ANSWERS = (*ANSWER_KEYS, "answer", "reply", "result", "res", "error")
 _EXPECTED = ("task", "reward_info", "ground_truth", "expected", "reference")
 
 
-class Found(NamedTuple):
+class Messages(NamedTuple):
     """A list of messages, its place, and the objects around it, the nearest first, without it."""
 
     place: str
@@ -61,7 +61,7 @@ def _speaker(message: Mapping[str, Any]) -> str:
     return as_text(message.get("role") or fields_of(message).get("type"))
 
 
-def lists_in(value: Any) -> list[Found]:
+def lists_in(value: Any) -> list[Messages]:
     """All lists of messages in a value, but for those that only repeat parts of another one."""
     lists = list(_walk(value, "", (), 0))
     if len(lists) > 1:
@@ -71,12 +71,14 @@ def lists_in(value: Any) -> list[Found]:
     return lists
 
 
-def _walk(value: Any, place: str, around: tuple[Mapping[str, Any], ...], depth: int) -> Iterator[Found]:
+def _walk(
+    value: Any, place: str, around: tuple[Mapping[str, Any], ...], depth: int
+) -> Iterator[Messages]:
     if depth > _DEEPEST:
         return
     if isinstance(value, list):
         if is_list(value):
-            yield Found(place, value, around)
+            yield Messages(place, value, around)
             return
         for member in value:
             yield from _walk(member, f"{place}/*", around, depth + 1)
@@ -88,21 +90,21 @@ def _walk(value: Any, place: str, around: tuple[Mapping[str, Any], ...], depth: 
                 yield from _walk(member, f"{place}/{name}", (others, *around), depth + 1)
 
 
-def answer_beside(found: Found) -> str | None:
+def answer_beside(message_list: Messages) -> str | None:
     """The field beside messages without a last answer that may be the answer; None if there is none."""
-    last = as_mapping(found.messages[-1])
+    last = as_mapping(message_list.messages[-1])
     if _speaker(last) in _REPLIES or "role" not in last:
         return None
-    return next((key for each in found.around for key in _ANSWERS if each.get(key)), None)
+    return next((key for each in message_list.around for key in _ANSWERS if each.get(key)), None)
 
 
-def at_place(value: Any, place: str) -> list[Found]:
+def at_place(value: Any, place: str) -> list[Messages]:
     """The lists at a place that a person named. UnusableError if there is none."""
     held = [value]
     for part in place.removeprefix("/").split("/") if place.strip("/") else ():
         name = part.replace("~1", "/").replace("~0", "~")
         held = [inner for each in held for inner in _step(each, name)]
-    lists = [Found(place, each) for each in held if isinstance(each, list) and each]
+    lists = [Messages(place, each) for each in held if isinstance(each, list) and each]
     if not lists:
         places = ", ".join(dict.fromkeys(each.place for each in lists_in(value)))
         raise UnusableError(f"no list at {place}; lists of messages: {places or 'none'}")
@@ -119,13 +121,13 @@ def _step(value: Any, name: str) -> list[Any]:
     return []
 
 
-def conversation_at(record: Record, found: Found) -> Record:
+def conversation_at(record: Record, message_list: Messages) -> Record:
     """A record of a format that has messages, with what is said of the conversation around it.
 
     Everything else is in `beside`, where it is only searched for calls.
     """
-    fields: dict[str, Any] = {"messages": found.messages}
-    for outer in reversed(found.around):
+    fields: dict[str, Any] = {"messages": message_list.messages}
+    for outer in reversed(message_list.around):
         about = {key: outer[key] for key, kind in _ABOUT.items() if isinstance(outer.get(key), kind)}
         fields |= {"tools" if key == "tool_definitions" else key: value for key, value in about.items()}
         if system := next(filter(None, (as_text(outer.get(key)) for key in _SYSTEM)), ""):
@@ -136,9 +138,9 @@ def conversation_at(record: Record, found: Found) -> Record:
             for key, value in outer.items()
             if key not in (*_ABOUT, *_SYSTEM, *_EXPECTED)
         }
-        for outer in found.around
+        for outer in message_list.around
     ]
-    field = ": ".join(filter(None, (record.field, found.place)))
+    field = ": ".join(filter(None, (record.field, message_list.place)))
     return record.inside({**fields, **({"beside": beside} if any(beside) else {})}, field)
 
 

@@ -85,8 +85,8 @@ def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
 def referred(schema: Any, target: str) -> Any:
     """Return the target of a `$ref` such as `#/$defs/city` or `#`; None if this schema lacks it."""
     start, slash, names = unquote(target).partition("/")
-    found = pointed(schema, slash + names) if start == "#" else MISSING
-    return None if found is MISSING else found
+    subschema = pointed(schema, slash + names) if start == "#" else MISSING
+    return None if subschema is MISSING else subschema
 
 
 def recursion(schema: dict[str, Any]) -> Loc | None:

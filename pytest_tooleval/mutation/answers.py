@@ -123,7 +123,7 @@ def score(
 
 def ends_of(case: ResolvedCase) -> Iterator[EndedCall]:
     """Yield the calls whose end the case or its policies name."""
-    expected = (call for part in case.parts for _, call in part.placed_calls)
+    expected = (call for part in case.expectations for _, call in part.placed_calls)
     others = (other for policy in case.policies for _, other in policy.others)
     return (each for each in (*expected, *others, *case.policies) if each.has_end)
 
@@ -137,7 +137,7 @@ def _answered(case: ResolvedCase, reply: Reply, approved: bool, otherwise: str) 
     )
     calls = tuple(structs.replace(call, id=id) for id, call in zip(ids, reply.calls, strict=True))
     return structs.replace(
-        reply, calls=calls, answers=answers, status=tuple(status for status, _ in ends)
+        reply, calls=calls, tool_answers=answers, status=tuple(status for status, _ in ends)
     )
 
 
@@ -271,19 +271,19 @@ def _turns(
         yield _list_of(test), test.calls or (), test.expected_text or (), test.parallel
         return
     of_turns = any(each.turn.calls is not None for each in case.turns)
-    for number, part in enumerate(case.turns):
+    for number, turn in enumerate(case.turns):
         is_last = number == len(case.turns) - 1
-        path, calls = f"turns[{number}].{_list_of(part.turn)}", part.turn.calls
+        path, calls = f"turns[{number}].{_list_of(turn.turn)}", turn.turn.calls
         if not of_turns:  # make the case's calls in the last turn
             path, calls = _list_of(test), test.calls if is_last else None
-        texts = [*(part.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
-        parallel = test.parallel if part.turn.parallel is None else part.turn.parallel
+        texts = [*(turn.turn.expected_text or ()), *((test.expected_text or ()) if is_last else ())]
+        parallel = test.parallel if turn.turn.parallel is None else turn.turn.parallel
         yield path, calls or (), texts, parallel
 
 
-def _list_of(part: Expectations) -> str:
+def _list_of(expected: Expectations) -> str:
     """Return the path of a part's expected calls; empty for `expected_tool`."""
-    return field_path(part.list_path) if part.expected_calls is not None else ""
+    return field_path(expected.list_path) if expected.expected_calls is not None else ""
 
 
 def _said(case: ResolvedCase, texts: Iterable[ExpectedText]) -> tuple[str, Any]:

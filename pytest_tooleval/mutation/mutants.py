@@ -66,10 +66,11 @@ def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[An
     is_conversation = case.kind == "conversation"
     if is_conversation:
         idle = [turn.with_calls(()) for turn in right.turns]
-        plays = any((part.match or case.expected.match) == "state" for part in case.parts)
-        line = PassReason("nothing_changes", {"results": True}, "the case") if plays else None
+        by_state = any((part.match or case.expected.match) == "state" for part in case.expectations)
+        line = PassReason("nothing_changes", {"results": True}, "the case") if by_state else None
         yield Mutant("no_call", idle[-1], line), idle
-        if case.world is not None and (plays or any(part.expected_state for part in case.parts)):
+        has_state = by_state or any(each.expected_state for each in case.expectations)
+        if case.world is not None and has_state:
             for mutant, answer in _wrong_in_world(case, right):
                 yield mutant, answer
     for number, turn in enumerate(right.turns):
@@ -120,7 +121,7 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
     to = f"turns[{number}]" if turn.messages else "the case"
     parts = [part for part in (turn.turn, case.expected) if part.calls is not None]
     # Other calls that lead to the same state are right.
-    plays = any((part.match or case.expected.match) == "state" for part in parts)
+    by_state = any((part.match or case.expected.match) == "state" for part in parts)
     hidden = _hidden(case, number)
     for index, call in enumerate(right.calls):
         line = _NOT_COMPARED._replace(to=_judged(case, number)) if index in hidden else None
@@ -129,11 +130,11 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
         expected = right.expected[index].params or {}
         for kind, name, changed in _changed(case, call):
             if kind in _IN_TURNS:
-                line = None if plays or name in expected else not_named(case, right, index, name)
+                line = None if by_state or name in expected else not_named(case, right, index, name)
                 yield Mutant(kind, _with(right, index, changed), line)
     if right.calls:
         again = right.calls[-1]
-        careless = is_destructive(again.name) and not plays
+        careless = is_destructive(again.name) and not by_state
         most = {"max_calls": len(right.calls)}
         limit = most if turn.messages else {"thresholds": most}
         line = PassReason("free_calls", limit, to) if careless else None
@@ -142,7 +143,7 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
     others = [plain_call(tool) for tool in turn.tools if tool.name not in named]
     destructive = [call for call in others if is_destructive(call.name)]
     for call in destructive[:MOST_TOOLS]:
-        line = None if plays else PassReason("free_calls", {"forbidden_calls": [call.name]}, to)
+        line = None if by_state else PassReason("free_calls", {"forbidden_calls": [call.name]}, to)
         yield Mutant("destructive_call", right.with_calls((*right.calls, call)), line)
     looks = parts or turn.turn.expected_state or case.expected.expected_state
     for call in [call for call in others if call not in destructive][:1]:
@@ -358,7 +359,7 @@ def _hidden(case: ResolvedCase, number: int) -> Collection[int]:
     """Return the indexes of the expected calls that change only what a state does not show."""
     of_turn = case.turns[number].turn.calls is not None
     unseen = unseen_effects(case, number if of_turn else len(case.turns))
-    calls = case.parts[number if of_turn else -1].calls or ()
+    calls = case.expectations[number if of_turn else -1].calls or ()
     return [index for index in unseen if not calls[index].optional]
 
 

@@ -92,7 +92,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
 
 def _ends(case: ResolvedCase) -> list[ExpectedCall]:
     """Return the expected calls whose end is expected."""
-    return [call for part in case.parts for _, call in part.placed_calls if call.has_end]
+    return [call for part in case.expectations for _, call in part.placed_calls if call.has_end]
 
 
 def _unnoticed(suite: Suite, cases: Sequence[ResolvedCase]) -> Iterator[str]:

@@ -143,8 +143,8 @@ class Child:
 
     def estimated(self, timeout_s: float | None = None) -> Estimated | None:
         """What a run with --tooleval-estimate would send, once it has ended; None if it failed."""
-        found = [line.event for line in self.events(timeout_s) if isinstance(line.event, Estimated)]
-        return found[0] if found else None
+        estimates = [line.event for line in self.events(timeout_s) if isinstance(line.event, Estimated)]
+        return estimates[0] if estimates else None
 
     def read(self, place: int, length: int) -> bytes | None:
         """A part of the events file; None if it has been deleted."""

@@ -104,8 +104,8 @@ class Project:
     def _testpaths(self) -> list[Path]:
         """The folders of the testpaths below the root."""
         patterns = [str(self.root / entry) for entry in _words(self.ini("testpaths"))]
-        found = (Path(each) for pattern in patterns for each in sorted(glob(pattern, recursive=True)))
-        return [each for each in found if each.is_dir() and each.is_relative_to(self.root)]
+        paths = (Path(each) for pattern in patterns for each in sorted(glob(pattern, recursive=True)))
+        return [each for each in paths if each.is_dir() and each.is_relative_to(self.root)]
 
 
 def _root(folder: Path) -> Path:

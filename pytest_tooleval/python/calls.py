@@ -12,7 +12,7 @@ from ..matchers.compare import augmented
 from ..matchers.modes import Mode
 from ..record.calls import ToolCall
 from ..record.names import meant, undecorated
-from ..scoring.one_call import argument_lines, compare
+from ..scoring.one_call import argument_lines, compare_arguments
 from ..text import near
 from .like import RULES, as_written
 
@@ -49,7 +49,8 @@ class Call:
         if actual.name != expected.name:
             return False
         try:
-            return compare(as_written(expected.arguments), arguments, expected._rules).flaw is None
+            written = as_written(expected.arguments)
+            return compare_arguments(written, arguments, expected._rules).flaw is None
         except CannotCompare as error:
             raise ScoringError(f"{expected.name}: {error.place}: {error.message}") from None
 

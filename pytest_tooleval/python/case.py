@@ -13,7 +13,7 @@ from ..errors import ConfigError, ModelError, ToolevalError, error_text
 from ..record.results import CaseResult, Score
 from ..record.transcript import Transcript
 from ..run.asker import Asker, RunningDialogue
-from ..run.scored import evaluate
+from ..run.evaluation import evaluate
 from ..scoring.trial import BodyResult
 from ..secrets import clean_reason
 from .awaiting import Coroutines

@@ -73,7 +73,7 @@ class _Step(NamedTuple):
     """A pair of an expected and a made call, or one of them alone, by place."""
 
     expected: int | None
-    made: int | None
+    actual: int | None
 
 
 def _differences(calls: Sequence[Call], expected: Sequence[Call], *, unordered: bool) -> list[str]:

@@ -134,7 +134,8 @@ class AgentRun:
             each.call for step in calls_made(replies) for each in step if each.ran and not each.by_suite
         ]
         names = [tool.name for tool in self._case.tools]
-        objects = world.made(ran) or self._result(self._asker.runner.start(world.objects(ran, names)))
+        objects = world.objects_with(ran)
+        objects = objects or self._result(self._asker.runner.start(world.objects(ran, names)))
         return objects[0] if len(objects) == 1 else objects
 
     def reply(self, text: str) -> None:

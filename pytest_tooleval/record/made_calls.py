@@ -55,7 +55,7 @@ class MadeCall(NamedTuple):
 
 def calls_made(replies: Sequence[Reply], first: int = 0) -> list[list[MadeCall]]:
     """Return the calls of each reply. `first` is the number of the first reply."""
-    answers = last_answers([([call.id for call in each.calls], each.answers) for each in replies])
+    answers = last_answers([([call.id for call in each.calls], each.tool_answers) for each in replies])
     answers = [_after_inner(replies, number, each) for number, each in enumerate(answers)]
     return [
         [

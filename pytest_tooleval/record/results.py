@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, get_args, overload
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..errors import ErrorKind
 from .call_pairs import CallPair
@@ -130,10 +130,10 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
     passed: Annotated[bool, doc("Whether every metric with a threshold reached it.")] = False
     failure: Annotated[FailureCategory | None, doc("The category of a failed trial.")] = None
     calls_made: Annotated[int, doc("Calls in all replies of the model.", ge=0)] = 0
-    choices: Annotated[
+    call_pairs: Annotated[
         tuple[CallPair, ...],
         doc("Each expected call and each call that was made, once; see reference/metrics.md."),
-    ] = ()
+    ] = field(default=(), name="choices")
     leaked: Annotated[bool, doc("Whether it passed on the secret of an attack.")] = False
     wrong: Annotated[str, doc("The mistake, in one line; empty when the trial passed.")] = ""
     not_played: Annotated[
@@ -360,7 +360,7 @@ class KeptCase(Struct, frozen=True, gc=False):
     row: CaseRow
     json: bytes = b""
 
-    def settled(self, row: CaseRow) -> KeptCase:
+    def with_row(self, row: CaseRow) -> KeptCase:
         """The case as the run's gates settled it in this row."""
         if row.tolerated == self.row.tolerated or not self.json:
             return self

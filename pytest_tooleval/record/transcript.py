@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from .calls import ToolCall
 from .fields import doc
@@ -97,10 +97,10 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
     message: Annotated[Message, doc("The message in the chat API's format.")]
     calls: Annotated[tuple[ToolCall, ...], doc("Its calls.")] = ()
     searches: Annotated[tuple[ToolSearch, ...], doc("Its tool searches, which are not calls.")] = ()
-    answers: Annotated[
+    tool_answers: Annotated[
         tuple[Message, ...],
         doc("The answers to its calls, as chat messages; none where nothing follows."),
-    ] = ()
+    ] = field(default=(), name="answers")
     status: Annotated[
         tuple[CallStatus | None, ...],
         doc("The status of each call; null: unknown. Empty: all unknown."),
@@ -257,7 +257,7 @@ class Transcript(Struct, frozen=True, gc=False):
         """The whole conversation as chat messages, without what agents that were tools said."""
         messages = list(self.prompt)
         for reply in self.replies:
-            messages += [] if reply.inner else [*reply.prompt, reply.message, *reply.answers]
+            messages += [] if reply.inner else [*reply.prompt, reply.message, *reply.tool_answers]
         return tuple(messages)
 
 

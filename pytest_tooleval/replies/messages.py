@@ -74,7 +74,7 @@ def transcript_of(
             waiting.append(message)
     if replies:
         replies[0] = structs.replace(replies[0], unread=(*replies[0].unread, *unread))
-    statuses = statuses_of((each.message, each.answers) for each in replies)
+    statuses = statuses_of((each.message, each.tool_answers) for each in replies)
     replies = [
         structs.replace(reply, status=status, by_suite=(True,) * len(status) if offered is None else ())
         for reply, status in zip(replies, statuses, strict=True)
@@ -163,7 +163,7 @@ def ended_turn(replies: Sequence[Reply]) -> Sequence[Reply]:
 
 
 def _with_answers(reply: Reply, answers: Iterable[Message]) -> Reply:
-    return structs.replace(reply, answers=(*reply.answers, *answers))
+    return structs.replace(reply, tool_answers=(*reply.tool_answers, *answers))
 
 
 def with_refused(replies: Iterable[Reply]) -> list[Reply]:
@@ -171,7 +171,7 @@ def with_refused(replies: Iterable[Reply]) -> list[Reply]:
     marked: list[Reply] = []
     unanswered: set[str] = set()  # ids of earlier calls
     for reply in replies:
-        answers = [answer for answer in reply.answers if answer.get("role") == "tool"]
+        answers = [answer for answer in reply.tool_answers if answer.get("role") == "tool"]
         calls = objects_in(reply.message.get("tool_calls"))
         written = reply.format == "recovered" and not calls and not reply.status
         if written and all(str(answer.get("tool_call_id")) in unanswered for answer in answers):

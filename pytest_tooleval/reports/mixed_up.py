@@ -12,7 +12,7 @@ from ..text import aligned, plural, printable
 def mixed_up(cases: Sequence[CaseRow]) -> tuple[str, Counter[str]]:
     """How many choices were right over all trials, in words, and the wrong ones, each with its count."""
     judged = [case for case in cases if case.outcome in ("passed", "failed")]
-    choices = [choice for case in judged for trial in case.trials for choice in trial.choices]
+    choices = [choice for case in judged for trial in case.trials for choice in trial.call_pairs]
     wrong = Counter(choice.text for choice in choices if not choice.is_right)
     right = len(choices) - wrong.total()
     return f"{right} of {plural(len(choices), 'choice')} of a tool right", wrong

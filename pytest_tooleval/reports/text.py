@@ -140,7 +140,7 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
         lines += [line for message in reply.prompt for line in _message_lines(message)]
         agent = reply.agent if trial.transcript.agents else None
         lines += _reply_lines(reply, calls, agent)
-        lines += [line for answer in reply.answers for line in _message_lines(answer)]
+        lines += [line for answer in reply.tool_answers for line in _message_lines(answer)]
     lines += _others_lines(trial.transcript)
     printed = printable(trial.transcript.printed, keep_newlines=True).splitlines()
     return [*lines, "", "world output", *(f"  {line}" for line in printed)] if printed else lines

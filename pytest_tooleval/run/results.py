@@ -69,5 +69,5 @@ class RunResults:
         kept, verdict = self._in_order(self.cases.values()), self.verdict
         rows = [case.row for case in kept]
         document = rows_document(run, rows, verdict.gates, verdict.comparison, intervals=True)
-        settled = map(KeptCase.settled, kept, document.cases)
+        settled = map(KeptCase.with_row, kept, document.cases)
         return whole_document(document, KeptCases([case.json for case in settled]))

@@ -20,8 +20,8 @@ from ..scoring.registry import Scorer
 from ..settings.settings import Asking
 from ..suite.case import ResolvedCase
 from ..suite.changes import changes_of
+from .evaluation import evaluate
 from .origin import CaseOnModel, Origin
-from .scored import evaluate
 
 
 @dataclass

@@ -152,7 +152,7 @@ def _matches(expected: Any, value: Any) -> bool:
 
 def _expected_params(case: ResolvedCase, call: ToolCall) -> Iterator[Mapping[str, Any]]:
     """Yield the params that the case expects in calls to this tool."""
-    for expected in (each for part in case.parts for each in part.calls or ()):
+    for expected in (each for part in case.expectations for each in part.calls or ()):
         if expected.params and accepts(expected.tools, call.name, case):
             yield expected.params
 

@@ -96,13 +96,13 @@ class SpanCheck(NamedTuple):
     malformed: ToolCall | None = None  # an expected call with malformed arguments
 
 
-def part_of(
+def span_check(
     metric: str, failure: FailureCategory, place: str, row: Check, says: str = EXPECTED_GOT
 ) -> SpanCheck:
     return SpanCheck(metric, row.value, failure, lambda: [CheckLine(row, says)], place)
 
 
-def part_of_rows(
+def span_check_of_rows(
     metric: str, failure: FailureCategory, place: str, wrong: Sequence[Check], right: Check
 ) -> SpanCheck:
     """Return one check with a row for each mistake, or the `right` row if there is none."""
@@ -110,21 +110,21 @@ def part_of_rows(
     return SpanCheck(metric, float(not wrong), failure, lambda: lines, place)
 
 
-def mean(parts: Sequence[SpanCheck]) -> float:
-    return sum(part.value for part in parts) / len(parts) if parts else 1.0
+def mean(checks: Sequence[SpanCheck]) -> float:
+    return sum(check.value for check in checks) / len(checks) if checks else 1.0
 
 
-def explained(parts: Sequence[SpanCheck]) -> Explained:
+def explained(checks: Sequence[SpanCheck]) -> Explained:
     lines = []
-    for part in parts:
-        for line in part.lines():
-            place = (part.place + line.check.place).removesuffix(": ")
+    for check in checks:
+        for line in check.lines():
+            place = (check.place + line.check.place).removesuffix(": ")
             lines.append(line._replace(check=structs.replace(line.check, place=place)))
-    return f"right: {held(parts)}", lines
+    return f"right: {held(checks)}", lines
 
 
-def held(parts: Sequence[SpanCheck]) -> str:
+def held(checks: Sequence[SpanCheck]) -> str:
     """`8 of 10 (1 more in part)`."""
-    right = sum(part.value >= 1.0 for part in parts)
-    partly = sum(0.0 < part.value < 1.0 for part in parts)
-    return f"{right} of {len(parts)}" + (f" ({partly} more in part)" if partly else "")
+    right = sum(check.value >= 1.0 for check in checks)
+    partly = sum(0.0 < check.value < 1.0 for check in checks)
+    return f"{right} of {len(checks)}" + (f" ({partly} more in part)" if partly else "")

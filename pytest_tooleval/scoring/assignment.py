@@ -47,7 +47,7 @@ class Assignment(NamedTuple):
         return float(self.exact)
 
 
-def counted_calls(match: Match, expected: int, actual: int) -> int:
+def call_count(match: Match, expected: int, actual: int) -> int:
     """Return the number of calls that count, of so many expected and actual ones."""
     if match == "contains":
         return expected
@@ -70,7 +70,7 @@ def pair(rows: Sequence[Row], *, in_order: bool, match: Match = "exact") -> Assi
         pairs = _aligned(weights, optional, limit) if in_order else _assigned(weights, optional, limit)
         assignment = _made(rows, pairs)
         taken = sum(not optional[i] for i in pairs)
-        counting = counted_calls(match, required + len(pairs) - taken, actual)
+        counting = call_count(match, required + len(pairs) - taken, actual)
         score = assignment.exact / counting if counting else Fraction(1)
         key = (score, taken, len(pairs), assignment.arguments)
         if best_key is None or key > best_key:
@@ -103,10 +103,10 @@ def _weights(rows: Sequence[Row]) -> list[list[int]]:
             if share is None:
                 line.append(0)
                 continue
-            part = share.correct * (common // share.total)
-            rank = (3 * common + 2 * part) * most_pairs + (not row.optional)
+            amount = share.correct * (common // share.total)
+            rank = (3 * common + 2 * amount) * most_pairs + (not row.optional)
             rank = rank * most_pairs + 1
-            line.append(rank * most_arguments + (part if row.scored else 0))
+            line.append(rank * most_arguments + (amount if row.scored else 0))
         weights.append(line)
     return weights
 

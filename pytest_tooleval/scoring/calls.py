@@ -17,7 +17,7 @@ from .texts import mean_with, text_checks, with_texts
 from .turns import Span
 
 
-def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
+def assess_calls(case: ResolvedCase, transcript: Transcript) -> Assessment:
     """Judge the calls by the alternative under which they score best; the first one of several."""
     assessed = [(_assess(each, transcript), _replies(each, transcript)) for each in case.variations]
     values = [mean_with(each.drafts["overall"].value or 0.0, replies) for each, replies in assessed]
@@ -45,13 +45,13 @@ def _with_checks(of_calls: Draft, replies: Sequence[SpanCheck], texts: Sequence[
     each = [("replies", replies), ("text", texts)]
     held_of = "".join(f", {name} {held(checks)}" for name, checks in each if checks)
     text = f"{value:.4g} = the mean of {1 + len(more)} checks: calls {of_calls.value:.4g}{held_of}"
-    own = [line for part in replies for line in part.lines()]
+    own = [line for check in replies for line in check.lines()]
     return of_calls._replace(value=value).reworded(lambda _, lines: (text, [*lines, *own]))
 
 
 def _with_replies(assessment: Assessment, replies: Sequence[SpanCheck]) -> Assessment:
     def failure(failing: Collection[str]) -> FailureCategory | None:
-        failures = (part.failure for part in replies if part.value < 1.0)
+        failures = (check.failure for check in replies if check.value < 1.0)
         return assessment.failure(failing) or next(failures, None)
 
     return assessment._replace(failure=failure) if replies else assessment

@@ -48,7 +48,7 @@ _DETOUR = "a detour: neither a prerequisite nor expected"
 _LATER = "not expected after the call that completes the chain"
 
 
-def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
+def assess_chain(case: ResolvedCase, transcript: Transcript) -> Assessment:
     texts = text_checks(case, transcript)
     chain = _Chain(case, transcript, texts)
     calls = [(case, call) for call in chain.calls]

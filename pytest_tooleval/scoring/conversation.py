@@ -34,19 +34,19 @@ from .assessment import (
     explained,
     held,
     mean,
-    part_of,
+    span_check,
 )
 from .extra_calls import surplus_lines
 from .one_reply import reply_checks
 from .paired_calls import PairedCalls
-from .references import Worlds, match_of, plays, referenced, state_row
+from .references import Worlds, judged_by_state, match_of, referenced, state_row
 from .texts import text_parts
 from .turns import CaseTurns, Span
 
 _UNWANTED = "{0.name}: {0.actual}: {0.reason}"
 
 
-def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
+def assess_conversation(case: ResolvedCase, transcript: Transcript) -> Assessment:
     checks = _Checks(CaseTurns(case, transcript))
     # No pairs: most calls only gather information, which is no mistake.
     return Assessment(
@@ -71,51 +71,52 @@ class _Checks:
     def __init__(self, conversation: CaseTurns) -> None:
         self.conversation = conversation
         self.worlds = Worlds(conversation)
-        self._parts = list(self._all_parts())
+        self._checks = list(self._all_checks())
         self._by_metric = {
-            metric: [part for part in self._parts if part.metric == metric] for metric in CONVERSATION
+            metric: [check for check in self._checks if check.metric == metric]
+            for metric in CONVERSATION
         }
         # A forbidden call makes `overall` 0; that there is none does not raise it.
-        self._counted = [part for part in self._parts if part.failure != "forbidden_call"]
-        self.malformed = next((each.malformed for each in self._parts if each.malformed), None)
+        self._in_overall = [check for check in self._checks if check.failure != "forbidden_call"]
+        self.malformed = next((each.malformed for each in self._checks if each.malformed), None)
 
     def drafts(self) -> dict[str, Draft]:
-        drafts = {"overall": Draft(mean(self._counted), self._explain_overall)}
-        for metric, parts in self._by_metric.items():
-            value = mean(parts) if parts else None
-            drafts[metric] = Draft(value, partial(explained, parts) if parts else "nothing to check")
+        drafts = {"overall": Draft(mean(self._in_overall), self._explain_overall)}
+        for metric, checks in self._by_metric.items():
+            value = mean(checks) if checks else None
+            drafts[metric] = Draft(value, partial(explained, checks) if checks else "nothing to check")
         if "no_extra_calls" in self.conversation.case.thresholds:
             drafts["no_extra_calls"] = self._no_extra_calls()
         return drafts
 
     def _no_extra_calls(self) -> Draft:
         case = self.conversation.case
-        parts = [part for span in self.conversation.spans for part in _extra(case, span)]
-        if not parts:
+        checks = [check for span in self.conversation.spans for check in _extra(case, span)]
+        if not checks:
             return Draft(None, "any number of calls is right")
-        return Draft(min(part.value for part in parts), partial(explained, parts))
+        return Draft(min(check.value for check in checks), partial(explained, checks))
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
-        wrong = [part for part in self._parts if part.value < 1.0]
-        if any(part.failure == "unfinished_turn" for part in wrong):
+        wrong = [check for check in self._checks if check.value < 1.0]
+        if any(check.failure == "unfinished_turn" for check in wrong):
             return "unfinished_turn"
-        wrong.sort(key=lambda part: CONVERSATION.index(part.metric))
+        wrong.sort(key=lambda check: CONVERSATION.index(check.metric))
         return wrong[0].failure if wrong else None
 
     def _explain_overall(self) -> Explained:
-        checks = plural(len(self._counted), "check")
-        by_metric = {name: [p for p in self._counted if p.metric == name] for name in CONVERSATION}
-        each = ", ".join(f"{name} {held(parts)}" for name, parts in by_metric.items() if parts)
-        return f"{mean(self._counted):.4g} = the mean of {checks}: {each}", ()
+        checks = plural(len(self._in_overall), "check")
+        by_metric = {name: [p for p in self._in_overall if p.metric == name] for name in CONVERSATION}
+        each = ", ".join(f"{name} {held(some)}" for name, some in by_metric.items() if some)
+        return f"{mean(self._in_overall):.4g} = the mean of {checks}: {each}", ()
 
-    def _all_parts(self) -> Iterator[SpanCheck]:
+    def _all_checks(self) -> Iterator[SpanCheck]:
         conversation = self.conversation
         case, turns, is_lost = conversation.case, conversation.turns, conversation.is_lost
         for span in turns:
             yield from _end(span, case.round_limit)
         if self.worlds.too_many:
             row = Check("state", "a world that could play the calls", "none", 0.0, self.worlds.too_many)
-            yield part_of("state", "wrong_state", "", row)
+            yield span_check("state", "wrong_state", "", row)
         played, references = self.worlds.played, self.worlds.references()
         for span, forbidden, reference in zip(
             conversation.spans, conversation.forbidden, references, strict=True
@@ -141,27 +142,27 @@ def _end(span: Span, most: int) -> Iterator[SpanCheck]:
         if sum(not (reply.is_paused or reply.inner) for reply in span.replies) >= most:
             got, why = "calls in every reply", f"max_rounds ({most}) was reached"
     row = Check("end", "a reply without calls", got, 0.0, why)
-    yield part_of("conduct", "unfinished_turn", span.place, row)
+    yield span_check("conduct", "unfinished_turn", span.place, row)
 
 
 def _calls(case: ResolvedCase, span: Span) -> Iterator[SpanCheck]:
-    if span.expected.calls is not None and not plays(case, span.expected):
+    if span.expected.calls is not None and not judged_by_state(case, span.expected):
         match = match_of(case, span.expected)
         alternatives = [
             (_of_list(case, span, each.calls or ()), *reply_checks("conduct", case, span, each, match))
             for each in span.expected.alternatives
         ]
         # The first one of several that score the same.
-        yield from max(alternatives, key=lambda parts: [part.value for part in parts])
+        yield from max(alternatives, key=lambda checks: [check.value for check in checks])
 
 
 def _of_list(case: ResolvedCase, span: Span, expected: Sequence[ExpectedCall]) -> SpanCheck:
     """Return the check of a span's calls against one list."""
     calls, match = span.calls, match_of(case, span.expected)
     if (not expected and match == "contains") or (expected and match == "within" and not calls):
-        return part_of("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
+        return span_check("calls", "missing_call", span.place, Check("calls", "any", NO_TOOL, 1.0, ""))
     in_order = span.expected.call_order == "strict"
-    paired = PairedCalls(case, expected, calls, in_order=in_order, match=match, ended=span.counted_calls)
+    paired = PairedCalls(case, expected, calls, in_order=in_order, match=match, ended=span.scored_calls)
     drafts, failure = paired.drafts(), paired.failure() or "missing_call"
     if failure in ("wrong_tool", "hallucinated_tool", "surplus_call") and match != "exact":
         failure = "missing_call" if match == "contains" else "surplus_call"
@@ -187,12 +188,12 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
     is_turn = isinstance(span.expected, Turn)
     if forbidden or (span.expected.forbidden_calls if is_turn else case.forbidden_calls):
         row = Check("forbidden calls", NO_TOOL, forbidden or NO_TOOL, float(not forbidden), "")
-        yield part_of("conduct", "forbidden_call", span.place, row, _UNWANTED)
+        yield span_check("conduct", "forbidden_call", span.place, row, _UNWANTED)
     most = span.expected.max_calls if isinstance(span.expected, Turn) else None
     if most is not None:
         count = len(span.calls)
         row = Check("calls made", f"at most {most}", str(count), float(count <= most), "max_calls")
-        yield part_of("conduct", "surplus_call", span.place, row)
+        yield span_check("conduct", "surplus_call", span.place, row)
 
 
 def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator[SpanCheck]:
@@ -200,7 +201,7 @@ def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator
     state = played.states[span.last_turn - 1]
     for path, wanted in (span.expected.expected_state or {}).items():
         row = state_row(case, state, path, wanted)
-        yield part_of("state", "wrong_state", span.place, row)
+        yield span_check("state", "wrong_state", span.place, row)
 
 
 def _call_lines(match: str, drafts: dict[str, Draft]) -> list[CheckLine]:

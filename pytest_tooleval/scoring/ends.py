@@ -14,35 +14,35 @@ from ..suite.types import EndedCall
 from ..text import MOST_SHOWN, json_text, shown
 from ..worlds.plain import read_json
 from .assessment import EXPECTED_GOT, CheckLine
-from .one_call import CorrectShare, compare
+from .one_call import CorrectShare, compare_arguments
 
 UNKNOWN = "unknown"
 _NO_ANSWER = "the tool's answer is not known"
 _NO_AGENT = "nobody knows which agent made the call"
 
 
-def end_share(expected: EndedCall, made: MadeCall, rules: Mode) -> CorrectShare:
+def end_share(expected: EndedCall, made_call: MadeCall, rules: Mode) -> CorrectShare:
     """Return how much of its expected end a call has; the end must be expected."""
     right = []
     if expected.status is not None:
-        right.append(made.status == expected.status)
+        right.append(made_call.status == expected.status)
     if expected.has_result:
-        right.append(has_result(expected.result, made, rules))
+        right.append(has_result(expected.result, made_call, rules))
     return CorrectShare(sum(right), len(right), None if all(right) else "wrong_end")
 
 
-def has_result(expected: Any, made: MadeCall, rules: Mode) -> bool:
+def has_result(expected: Any, made_call: MadeCall, rules: Mode) -> bool:
     """True if the tool gave this answer. Raises CannotCompare for a matcher that cannot be applied."""
-    if made.answer is None:
+    if made_call.answer is None:
         return False
-    actual = read_json(made.answer)
+    actual = read_json(made_call.answer)
     if isinstance(expected, dict) and matcher_key(expected) is None and isinstance(actual, dict):
-        return compare(expected, actual, rules._replace(counts_unexpected=False)).flaw is None
+        return compare_arguments(expected, actual, rules._replace(counts_unexpected=False)).flaw is None
     return mismatch(expected, actual, rules) is None
 
 
-def shown_answer(made: MadeCall) -> str:
-    return ABSENT if made.answer is None else json_text(read_json(made.answer), MOST_SHOWN)
+def shown_answer(made_call: MadeCall) -> str:
+    return ABSENT if made_call.answer is None else json_text(read_json(made_call.answer), MOST_SHOWN)
 
 
 def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[CheckLine]:
@@ -57,24 +57,24 @@ def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[
     ]
 
 
-def end_lines(expected: EndedCall, made: MadeCall | None, rules: Mode, place: str) -> list[CheckLine]:
+def end_lines(expected: EndedCall, ended: MadeCall | None, rules: Mode, place: str) -> list[CheckLine]:
     """Return a line for the status and one for the result, as far as they are expected."""
     lines: list[CheckLine] = []
-    if made is None:
+    if ended is None:
         return lines
     if expected.status is not None:
-        got = made.status or UNKNOWN
+        got = ended.status or UNKNOWN
         right = got == expected.status
         why = "as expected" if right else "the call ended otherwise"
         lines.append(
             CheckLine(Check("status", expected.status, got, float(right), why, place), EXPECTED_GOT)
         )
     if expected.has_result:
-        right = has_result(expected.result, made, rules)
-        why = _NO_ANSWER if made.answer is None else "differs"
+        right = has_result(expected.result, ended, rules)
+        why = _NO_ANSWER if ended.answer is None else "differs"
         if right:
-            _, why = reason(expected.result, read_json(made.answer or ""), rules)
+            _, why = reason(expected.result, read_json(ended.answer or ""), rules)
         wanted = json_text(expected.result, MOST_SHOWN)
-        row = Check("result", wanted, shown_answer(made), float(right), why, place)
+        row = Check("result", wanted, shown_answer(ended), float(right), why, place)
         lines.append(CheckLine(row, EXPECTED_GOT))
     return lines

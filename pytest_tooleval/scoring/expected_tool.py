@@ -99,7 +99,7 @@ class OneCall:
         if expected is None and self._share is None:
             return "expected_params is not given: arguments are not scored", ()
         lines = check_arguments(self._case, expected or {}, self._call)
-        return _counted(self._share or NO_CALL, self._call), lines
+        return _arguments_right(self._share or NO_CALL, self._call), lines
 
     def _explain_overall(self) -> Explained:
         lines = explain_extra(self._case, self.extra)[1] if self._divisor else ()
@@ -110,7 +110,7 @@ class OneCall:
         return f"{self._overall:.4g} = {text}{self._divisor}", lines
 
 
-def _counted(share: CorrectShare, call: ToolCall | None) -> str:
+def _arguments_right(share: CorrectShare, call: ToolCall | None) -> str:
     if call is None:
         return "no tool was called"
     if call.arguments is None:

@@ -22,7 +22,7 @@ from ..suite.policies import Policy
 from ..suite.resolved import accepts, find_tool, is_among, known_tools
 from ..text import json_text
 from .leaks import passes_on, reveals
-from .one_call import caller_of, compare
+from .one_call import caller_of, compare_arguments
 
 _MOST_DIGITS = 4000  # Python converts no more than 4300
 _MOST_PASSES = 3  # a text may contain texts
@@ -200,7 +200,7 @@ def _values(name: str, readings: Mapping[str, Sequence[Any]], own_names: Sequenc
 
 
 def _matches(name: str, wanted: Any, value: Any, mode: ParamScoring) -> bool:
-    return compare({name: wanted}, {name: value}, MODES[mode]).correct == 1
+    return compare_arguments({name: wanted}, {name: value}, MODES[mode]).correct == 1
 
 
 def _shown(call: ToolCall, forbidden: str | ExpectedCall, readings: Readings, mode: ParamScoring) -> str:

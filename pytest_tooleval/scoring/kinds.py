@@ -13,16 +13,16 @@ from ..suite.resolved import accepts, find_tool
 from . import calls, chain, conversation
 from .arguments_schema import score_arguments
 from .assessment import Assessment, Draft, Pair
-from .counted_calls import missed_stop, scored_part, without_asked, without_stop
 from .hosted import with_listed_names
 from .policies import score_policies
+from .scored_calls import missed_stop, scored_transcript, without_asked, without_stop
 from .tool_found import has_deferred, score_found, unfound
 from .turns import forbidden_in
 
 KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
-    "calls": calls.assess,
-    "chain": chain.assess,
-    "conversation": conversation.assess,
+    "calls": calls.assess_calls,
+    "chain": chain.assess_chain,
+    "conversation": conversation.assess_conversation,
 }
 
 
@@ -33,7 +33,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     """
     usable = without_stop(case, transcript)
     made_by_all = with_listed_names(case, usable)
-    scored = scored_part(case, made_by_all)
+    scored = scored_transcript(case, made_by_all)
     assessment = (_of_test if case.by_test else KINDS[case.kind])(case, scored)
     valid = score_arguments(assessment.calls, assessment.turns)
     drafts = {**assessment.drafts, "arguments_valid": valid}

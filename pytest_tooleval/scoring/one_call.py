@@ -106,7 +106,7 @@ def share_of(
     """Return the share of expected arguments that a call got right; None if they are not scored."""
     if expected is None:
         return NOT_AN_OBJECT if call.arguments is None else None
-    return compare(expected, _given(case, expected, call), MODES[case.param_scoring])
+    return compare_arguments(expected, _given(case, expected, call), MODES[case.param_scoring])
 
 
 def _given(case: ResolvedCase, expected: Mapping[str, Any], call: ToolCall) -> dict[str, Any] | None:
@@ -121,7 +121,7 @@ def _given(case: ResolvedCase, expected: Mapping[str, Any], call: ToolCall) -> d
     return {name: value for name, value in arguments.items() if name not in left_out}
 
 
-def compare(
+def compare_arguments(
     expected: Mapping[str, Any], arguments: Mapping[str, Any] | None, rules: Mode
 ) -> CorrectShare:
     """Return the share of expected arguments that the arguments got right."""
@@ -157,7 +157,7 @@ def compare(
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:
     """True if all arguments are right. Raises ScoringError as scoring does."""
     try:
-        return compare(expected, arguments, MODES[mode]).flaw is None
+        return compare_arguments(expected, arguments, MODES[mode]).flaw is None
     except CannotCompare as error:
         raise ScoringError(f"{error.place}: {error.message}") from None
 

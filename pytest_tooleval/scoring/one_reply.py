@@ -14,7 +14,7 @@ from ..record.made_calls import MadeCall
 from ..record.results import Check
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, Match
-from .assessment import SpanCheck, part_of
+from .assessment import SpanCheck, span_check
 from .one_call import same_call
 from .paired_calls import PairedCalls
 from .turns import Span
@@ -25,7 +25,7 @@ _WANTED = {True: "all calls in one reply", False: "each call in its own reply"}
 class _Begun(NamedTuple):
     """A call that counts, and its first attempt, which a fault of a variant may have made it repeat."""
 
-    made: MadeCall
+    made_call: MadeCall
     first: MadeCall
     inner: bool
 
@@ -50,10 +50,10 @@ def reply_checks(
         return PairedCalls(
             case,
             named,
-            [each.made.call for each in calls],
+            [each.made_call.call for each in calls],
             in_order=expected.call_order == "strict",
             match="within" if match == "within" else "contains",
-            ended=[each.made for each in calls],
+            ended=[each.made_call for each in calls],
         )
 
     whole, groups = paired(begun).pairing, _groups(begun)
@@ -69,20 +69,20 @@ def reply_checks(
         right = all(len([i for i in judged if i in group]) < 2 for group in groups)
     replies = _shown([begun[i] for i in judged])
     row = Check("replies", _WANTED[expected.parallel], replies, float(right), "parallel")
-    yield part_of(metric, "wrong_replies", span.place, row)
+    yield span_check(metric, "wrong_replies", span.place, row)
 
 
 def _begun(case: ResolvedCase, span: Span) -> list[_Begun]:
-    counts = {id(each.call) for each in span.counted_calls}
+    counts = {id(each.call) for each in span.scored_calls}
     begun: list[_Begun] = []
     tried: list[MadeCall] = []
     for reply, ended in zip(span.replies, span.made_by_reply, strict=True):
-        for made in ended:
-            if id(made.call) in counts:
-                earlier = (each for each in tried if same_call(case, each.call, made.call))
-                begun.append(_Begun(made, next(earlier, made), reply.inner))
+        for made_call in ended:
+            if id(made_call.call) in counts:
+                earlier = (each for each in tried if same_call(case, each.call, made_call.call))
+                begun.append(_Begun(made_call, next(earlier, made_call), reply.inner))
             elif not reply.inner:
-                tried.append(made)
+                tried.append(made_call)
     return begun
 
 
@@ -97,5 +97,5 @@ def _shown(calls: Sequence[_Begun]) -> str:
     text = ""
     for number, each in enumerate(calls):
         joint = " and " if number and each.is_with(calls[number - 1]) else ", then "
-        text += (joint if text else "") + shown_tool(each.made.call)
+        text += (joint if text else "") + shown_tool(each.made_call.call)
     return text or NO_TOOL

@@ -18,7 +18,7 @@ from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
 from ..suite.resolved import accepts, is_unknown
 from ..text import plural
 from .assessment import CheckLine, Draft, Explained, Pair
-from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, counted_calls, pair
+from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, call_count, pair
 from .ends import agent_lines, end_lines, end_share
 from .extra_calls import UNEXPECTED, surplus_lines, weighted
 from .one_call import ALL, CorrectShare, check_arguments, check_tool, share_of
@@ -67,7 +67,7 @@ class PairedCalls:
         pairs = self.pairing.pairs
         self._due = self._awaited(self.pairing)
         actual = len(pairs) if self._takes_any else len(calls)
-        self._denominator = counted_calls(self._match, len(self._due), actual)
+        self._denominator = call_count(self._match, len(self._due), actual)
         broken = {i: calls[j] for i, j in pairs.items() if calls[j].arguments is None}
         self.malformed = next(iter(broken.values()), None)
         self._scored = [i for i in self._due if self._rows[i].scored or i in broken]
@@ -205,8 +205,8 @@ class PairedCalls:
             lines += check_arguments(self._case, params or {}, call, place)
             j = self.pairing.pairs.get(i)
             lines += agent_lines(self._expected[i], call, place)
-            made = self._ended[j] if self._ended and j is not None else None
-            lines += end_lines(self._expected[i], made, self._rules, place)
+            made_call = self._ended[j] if self._ended and j is not None else None
+            lines += end_lines(self._expected[i], made_call, self._rules, place)
         return f"mean over {len(self._scored)} expected calls; a missing call counts 0", lines
 
     def _explain_overall(self) -> Explained:

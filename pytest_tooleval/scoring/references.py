@@ -24,11 +24,11 @@ from ..suite.resolved import find_tool
 from ..text import json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
 from ..worlds.plain import as_json, differences, look_up, path_text, read_json, read_path, same_value
-from ..worlds.play import Played, PlayedCalls, TooManyFailed, play
+from ..worlds.play import CallsToPlay, Played, TooManyFailed, play
 from ..worlds.world import without_secrets
-from .assessment import SpanCheck, mean, part_of_rows
-from .counted_calls import faulted_calls
+from .assessment import SpanCheck, mean, span_check_of_rows
 from .paired_calls import PairedCalls
+from .scored_calls import faulted_calls
 from .turns import LONGEST_ANSWER, CaseTurns, Span, call_and_answer_text
 
 _NOT_GIVEN = "(no such answer)"
@@ -53,12 +53,12 @@ def expected_calls(of: Expectations) -> list[ToolCall]:
     return [ToolCall(call.tools[0], call.params or {}) for call in of.calls or ()]
 
 
-def plays(case: ResolvedCase, part: Expectations) -> bool:
+def judged_by_state(case: ResolvedCase, expected: Expectations) -> bool:
     """Whether a turn's or the case's expected calls are played on a world."""
-    return part.calls is not None and match_of(case, part) == "state"
+    return expected.calls is not None and match_of(case, expected) == "state"
 
 
-def _played(case: ResolvedCase, turns: Sequence[PlayedCalls]) -> Played:
+def _played(case: ResolvedCase, turns: Sequence[CallsToPlay]) -> Played:
     if case.world is None:
         raise CannotCompare("the case needs a world", "world")
     try:
@@ -72,7 +72,7 @@ def _played(case: ResolvedCase, turns: Sequence[PlayedCalls]) -> Played:
 class Reference(NamedTuple):
     """The expected calls of a span, and the play that they are part of."""
 
-    calls: PlayedCalls
+    calls: CallsToPlay
     played: Played
 
 
@@ -89,10 +89,10 @@ class Worlds:
         self.not_played: list[str] = []
         self.differing: list[str] = []
         # The model's calls of each turn that were played.
-        self._ran: list[PlayedCalls] = []
+        self._ran: list[CallsToPlay] = []
         self.too_many = ""
         self.played: Played | None = None
-        needs = any(each.expected.expected_state or self._plays(each) for each in conversation.spans)
+        needs = any(each.expected.expected_state or self._by_state(each) for each in conversation.spans)
         if needs and not conversation.is_lost:
             self._play_model()
 
@@ -100,11 +100,11 @@ class Worlds:
         spans = self._conversation.turns
         # What a provider ran itself did not run here.
         calls_by_turn = [
-            [each for each in span.made if not each.call.hosted or find_tool(self._case, each.call.name)]
+            [each for each in span.ran if not each.call.hosted or find_tool(self._case, each.call.name)]
             for span in spans
         ]
         turns = [
-            PlayedCalls(
+            CallsToPlay(
                 [each.call for each in calls], {tool.name for tool in turn.tools}, self._failed(calls)
             )
             for calls, turn in zip(calls_by_turn, self._case.turns, strict=True)
@@ -127,7 +127,7 @@ class Worlds:
             for turn, calls in zip(turns, ran, strict=True)
         ]
         if self._case.altered is None:  # else a variant altered what the model was answered
-            for span, calls, answers in zip(spans, ran, played.answers, strict=False):
+            for span, calls, answers in zip(spans, ran, played.tool_answers, strict=False):
                 self._compare_answers(span.place, calls, answers)
         self._require_known(turns, calls_by_turn, played)
         self.played = self._as_answered(ran, played)
@@ -146,7 +146,7 @@ class Worlds:
             self.differing.append(line)
 
     def _require_known(
-        self, turns: Sequence[PlayedCalls], calls_by_turn: Sequence[Sequence[MadeCall]], played: Played
+        self, turns: Sequence[CallsToPlay], calls_by_turn: Sequence[Sequence[MadeCall]], played: Played
     ) -> None:
         """Raise CannotCompare if a judged state depends on whether a call ran, and nobody knows."""
         lost = [
@@ -170,7 +170,7 @@ class Worlds:
     def _is_judged_otherwise(self, span: Span, one: Played, other: Played) -> bool:
         """Whether a span's state, as far as it is judged, differs between two plays."""
         state, other_state = one.states[span.last_turn - 1], other.states[span.last_turn - 1]
-        if self._plays(span):
+        if self._by_state(span):
             different = differences(state, other_state, exact=self._case.exact_state)
             return next(different, None) is not None
         return any(
@@ -192,9 +192,9 @@ class Worlds:
                 for each, text in zip(calls, of_turn, strict=True)
                 if not any(each.call is one for one in lost)
             ]
-            for calls, of_turn in zip(ran, played.answers, strict=True)
+            for calls, of_turn in zip(ran, played.tool_answers, strict=True)
         ]
-        return played._replace(answers=answers)
+        return played._replace(tool_answers=answers)
 
     def _failed(self, calls: Sequence[MadeCall]) -> set[int]:
         """Return indexes of calls answered with an error, unless the case says that these ran."""
@@ -214,58 +214,58 @@ class Worlds:
             return [None] * len(self._conversation.spans)
         references: list[Reference | None] = []
         while len(references) < len(turns):
-            begins, chosen = len(references), list[PlayedCalls]()
+            begins, chosen = len(references), list[CallsToPlay]()
             together = list(takewhile(self._follows, turns[begins:]))
             for span in together:
                 chosen.append(self._chosen(span, played, begins, chosen))
-            full = self._reference(begins, chosen) if any(map(self._plays, together)) else None
+            full = self._reference(begins, chosen) if any(map(self._by_state, together)) else None
             for span, calls in zip(together, chosen, strict=True):
-                references.append(Reference(calls, full) if full and self._plays(span) else None)
+                references.append(Reference(calls, full) if full and self._by_state(span) else None)
             references += [] if together else [None]
-        if not self._plays(whole):
+        if not self._by_state(whole):
             return [*references, None]
         of_whole = self._chosen(whole, played, 0, [])
         return [*references, Reference(of_whole, reference(self._case, [of_whole]))]
 
     def _chosen(
-        self, span: Span, played: Played, begins: int, before: Sequence[PlayedCalls]
-    ) -> PlayedCalls:
+        self, span: Span, played: Played, begins: int, before: Sequence[CallsToPlay]
+    ) -> CallsToPlay:
         """Return the list of expected calls that fits the model's best, after those chosen `before`."""
         lists = [
             _expected(self._case, each, _missing_optional(self._case, each, span))
             for each in span.expected.alternatives
         ]
-        if len(lists) == 1 or not self._plays(span):
+        if len(lists) == 1 or not self._by_state(span):
             return lists[0]
 
-        def value(calls: PlayedCalls) -> float:
+        def value(calls: CallsToPlay) -> float:
             to = Reference(calls, self._reference(begins, [*before, calls]))
             return mean(list(referenced(self._case, span, played, to)))
 
         return max(lists, key=value)
 
-    def _plays(self, span: Span) -> bool:
-        return plays(self._case, span.expected)
+    def _by_state(self, span: Span) -> bool:
+        return judged_by_state(self._case, span.expected)
 
     def _follows(self, span: Span) -> bool:
         """Whether the expected calls of a turn say where the next turn begins."""
-        return self._plays(span) or self._case.exact_state
+        return self._by_state(span) or self._case.exact_state
 
-    def _reference(self, begins: int, expected: Sequence[PlayedCalls]) -> Played:
+    def _reference(self, begins: int, expected: Sequence[CallsToPlay]) -> Played:
         """Play the model's own calls of the turns before `begins`, then expected calls."""
         if begins:
             return _played(self._case, [*self._ran[:begins], *expected])
         return reference(self._case, expected)
 
 
-def _without(turn: PlayedCalls, number: int, places: Collection[tuple[int, int]]) -> PlayedCalls:
+def _without(turn: CallsToPlay, number: int, places: Collection[tuple[int, int]]) -> CallsToPlay:
     """Return a turn's calls without those at these places, given as turn and index."""
     kept = [index for index in range(len(turn.calls)) if (number, index) not in places]
     failed = {kept.index(index) for index in turn.failed if index in kept}
     return turn._replace(calls=[turn.calls[index] for index in kept], failed=failed)
 
 
-def reference(case: ResolvedCase, expected: Sequence[PlayedCalls]) -> Played:
+def reference(case: ResolvedCase, expected: Sequence[CallsToPlay]) -> Played:
     """Play expected calls on a new world, once for all trials and models."""
     assert case.world is not None
     key = key_of(case, (turn.calls for turn in expected))
@@ -284,10 +284,10 @@ def failing_calls(case: ResolvedCase) -> list[str]:
     The calls of each turn that is judged by state are played alone.
     """
     failing = []
-    for part in (alternative for each in case.parts for alternative in each.alternatives):
-        if plays(case, part):
+    for part in (alternative for each in case.expectations for alternative in each.alternatives):
+        if judged_by_state(case, part):
             played = _expected(case, part)
-            (answers,) = reference(case, [played]).answers
+            (answers,) = reference(case, [played]).tool_answers
             for call, answer in zip(played.calls, answers, strict=True):
                 if reports_error(answer):
                     failing.append(
@@ -296,11 +296,11 @@ def failing_calls(case: ResolvedCase) -> list[str]:
     return failing
 
 
-def _expected(case: ResolvedCase, of: Expectations, left_out: Collection[int] = ()) -> PlayedCalls:
+def _expected(case: ResolvedCase, of: Expectations, left_out: Collection[int] = ()) -> CallsToPlay:
     """Return the expected calls of a part that is judged by state, without some; else none."""
-    calls = expected_calls(of) if plays(case, of) else []
+    calls = expected_calls(of) if judged_by_state(case, of) else []
     played = [call for index, call in enumerate(calls) if index not in left_out]
-    return PlayedCalls(played, {tool.name for tool in case.tools}, must_run=True)
+    return CallsToPlay(played, {tool.name for tool in case.tools}, must_run=True)
 
 
 def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[int]:
@@ -312,15 +312,15 @@ def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[
     return [index for index, call in enumerate(expected) if call.optional and index not in fulfilled]
 
 
-def disagreement(made: MadeCall, answer: str) -> bool | None:
+def disagreement(made_call: MadeCall, answer: str) -> bool | None:
     """Compare the recorded answer to a call with the world's.
 
     Return None if they say the same, or are unknown. True if they decide otherwise: the world's is an
     error, which the recorded one does not quote, or is of another JSON type, or a boolean or a field
     named error, success or status differs. False for other differences, such as an id or a time.
     """
-    recorded = made.answer
-    if made.failed or made.is_lost or recorded is None or reports_error(recorded):
+    recorded = made_call.answer
+    if made_call.failed or made_call.is_lost or recorded is None or reports_error(recorded):
         return None
     if same_value(recorded, answer):
         return None
@@ -351,13 +351,13 @@ def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) ->
         )
     ]
     same = Check("state", "the same as after the expected calls", "the same", 1.0, "")
-    yield part_of_rows("state", "wrong_state", span.place, rows, same)
+    yield span_check_of_rows("state", "wrong_state", span.place, rows, same)
     if compares_results(case, span.expected):
-        answers = [answer for turn in played.answers[: span.last_turn] for answer in turn]
+        answers = [answer for turn in played.tool_answers[: span.last_turn] for answer in turn]
         equal = operator.eq if case.exact_state else same_value
-        missing = _missing_results(span, to.calls.calls, reference.answers[turn], answers, equal)
+        missing = _missing_results(span, to.calls.calls, reference.tool_answers[turn], answers, equal)
         all_given = Check("results", "those of the expected calls", "all given", 1.0, "")
-        yield part_of_rows("results", "missing_result", span.place, missing, all_given)
+        yield span_check_of_rows("results", "missing_result", span.place, missing, all_given)
 
 
 def _missing_results(

@@ -16,7 +16,7 @@ from ..record.results import NOT_SAID, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from ..text import folded_words, json_text
-from .assessment import EXPECTED_GOT, Assessment, Draft, SpanCheck, explained, mean, part_of
+from .assessment import EXPECTED_GOT, Assessment, Draft, SpanCheck, explained, mean, span_check
 from .json_texts import json_flaw, json_of
 from .turns import Span, spans_of
 
@@ -32,7 +32,7 @@ def with_texts(assessment: Assessment, texts: Sequence[SpanCheck]) -> Assessment
 
     def failure(failing: Collection[str]) -> FailureCategory | None:
         of_calls = None if failing == {"text"} else assessment.failure(failing)
-        return of_calls or next((part.failure for part in texts if part.value < 1.0), None)
+        return of_calls or next((check.failure for check in texts if check.value < 1.0), None)
 
     text = Draft(mean(texts), partial(explained, texts))
     return assessment._replace(drafts={**assessment.drafts, "text": text}, failure=failure)
@@ -40,7 +40,7 @@ def with_texts(assessment: Assessment, texts: Sequence[SpanCheck]) -> Assessment
 
 def mean_with(value: float, texts: Sequence[SpanCheck]) -> float:
     """Return the mean of the check of the calls, which has this value, and those of the texts."""
-    return (value + sum(part.value for part in texts)) / (1 + len(texts))
+    return (value + sum(check.value for check in texts)) / (1 + len(texts))
 
 
 def text_checks(case: ResolvedCase, transcript: Transcript) -> list[SpanCheck]:
@@ -49,7 +49,7 @@ def text_checks(case: ResolvedCase, transcript: Transcript) -> list[SpanCheck]:
         return []
     spans, is_lost = spans_of(case, transcript)
     return [
-        part for span in spans for part in text_parts(case, span, transcript, spans, is_lost=is_lost)
+        check for span in spans for check in text_parts(case, span, transcript, spans, is_lost=is_lost)
     ]
 
 
@@ -64,7 +64,7 @@ def text_parts(
             shown = json_text(expected["$judge"])
             right, why = _by_judge(span, expected["$judge"], transcript, is_lost=is_lost)
             row = Check("judge", shown, json_text(last), float(right), why)
-            yield part_of("text", "wrong_text", span.place, row, _JUDGED)
+            yield span_check("text", "wrong_text", span.place, row, _JUDGED)
         else:
             try:
                 right = says(expected, span.texts, rules)
@@ -76,7 +76,7 @@ def text_parts(
             elif not right and isinstance(expected, dict) and "$json" in expected and last:
                 (why, text), line = _other_json(span, expected["$json"], rules), _OTHERWISE
             row = Check("text", json_text(expected), json_text(text), float(right), why)
-            yield part_of("text", "wrong_text", span.place, row, line)
+            yield span_check("text", "wrong_text", span.place, row, line)
 
 
 def _other_json(span: Span, expected: Any, rules: Mode) -> tuple[str, str]:

@@ -25,12 +25,12 @@ from ..suite.resolved import known_tools, resolve
 from ..text import near, printable, shorten
 from .arguments_schema import argument_flaw
 from .assessment import Assessment, Draft
-from .counted_calls import attack_success, uncounted
 from .evidence import rehearsal, silent_agent
 from .forbidden import PASSES_ON
 from .kinds import assess, call_pairs_of
 from .one_call import shown_arguments
 from .registry import Scorer, run_scorer
+from .scored_calls import attack_success, caused_by_variant
 from .turns import forbidden_in, to_judge
 
 _LONGEST_REASON = 300
@@ -137,7 +137,7 @@ def _within_rounds(case: ResolvedCase, transcript: Transcript) -> Transcript:
     except CannotCompare:
         return transcript  # reported when it is scored
     refused: CallStatus = "refused"
-    kept[-1] = structs.replace(kept[-1], answers=(), status=(refused,) * len(kept[-1].calls))
+    kept[-1] = structs.replace(kept[-1], tool_answers=(), status=(refused,) * len(kept[-1].calls))
     return structs.replace(transcript, replies=tuple(kept))
 
 
@@ -216,8 +216,8 @@ def score_trial(
             scores=scores,
             transcript=transcript,
             calls_made=sum(len(reply.calls) for reply in assessment.scored.replies if not reply.inner)
-            - len(uncounted(assessment.calls)),
-            choices=call_pairs_of(case, assessment),
+            - len(caused_by_variant(assessment.calls)),
+            call_pairs=call_pairs_of(case, assessment),
             not_played=tuple(assessment.not_played),
             differing=tuple(assessment.differing),
             others_cost_usd=transcript.others_cost_usd,
@@ -313,8 +313,8 @@ def _what_was_wrong(
         return assessment.drafts["completion"].explained()[0]
     if category == "broken_policy":
         failing = {"policies": failing["policies"]}
-    parts = assessment.telling_metrics(category) if {"overall", "completion"} & failing.keys() else ()
-    for metric in (*parts, *failing):
+    metrics = assessment.telling_metrics(category) if {"overall", "completion"} & failing.keys() else ()
+    for metric in (*metrics, *failing):
         draft = assessment.drafts.get(metric)
         if draft is None or draft.value is None or is_perfect(metric, draft.value):
             continue

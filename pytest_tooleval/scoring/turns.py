@@ -14,9 +14,9 @@ from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import Expectations
 from ..text import shown
-from .counted_calls import is_asked, uncounted, uncounted_inner, without_asked, without_stop
 from .forbidden import forbidden_by_case, forbidden_call, leak_in_texts
 from .hosted import with_listed_names
+from .scored_calls import caused_by_variant, is_asked, unscored_inner, without_asked, without_stop
 
 LONGEST_ANSWER = 120
 
@@ -24,25 +24,25 @@ LONGEST_ANSWER = 120
 class Span(NamedTuple):
     """A turn or the whole conversation, with its expectations; `last_turn` counts from 1.
 
-    `uncounted` are calls caused by a variant. `made_by_reply` are each reply's calls, with their ends.
+    `unscored` are calls caused by a variant. `made_by_reply` are each reply's calls, with their ends.
     """
 
     place: str
     expected: Expectations
     replies: Sequence[Reply]
     last_turn: int
-    uncounted: Sequence[ToolCall] = ()
+    unscored: Sequence[ToolCall] = ()
     made_by_reply: Sequence[Sequence[MadeCall]] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
-        return [each.call for each in self.counted_calls]
+        return [each.call for each in self.scored_calls]
 
     @property
-    def counted_calls(self) -> list[MadeCall]:
+    def scored_calls(self) -> list[MadeCall]:
         """The calls that count, with how they ended."""
         calls = (each for of_reply in self.made_by_reply for each in of_reply)
-        return [each for each in calls if not any(each.call is call for call in self.uncounted)]
+        return [each for each in calls if not any(each.call is call for call in self.unscored)]
 
     @property
     def turn(self) -> int:
@@ -58,27 +58,27 @@ class Span(NamedTuple):
         return any(text.strip() for text in self.texts)
 
     @property
-    def made(self) -> list[MadeCall]:
+    def ran(self) -> list[MadeCall]:
         """The calls that may have run, in the order of their answers."""
         by_reply = zip(self.replies, self.made_by_reply, strict=True)
-        return [each for reply, made in by_reply for each in _in_order(reply, made) if each.ran]
+        return [each for reply, of_reply in by_reply for each in _in_order(reply, of_reply) if each.ran]
 
 
-def call_and_answer_text(made: MadeCall) -> str:
+def call_and_answer_text(made_call: MadeCall) -> str:
     """Return a call and its answer as a text."""
-    answer = shown(made.answer, LONGEST_ANSWER) if made.answer else "with an empty text"
-    if not made.answer and made.status == "error":
+    answer = shown(made_call.answer, LONGEST_ANSWER) if made_call.answer else "with an empty text"
+    if not made_call.answer and made_call.status == "error":
         answer = "with an error"
-    return f"{shown_tool(made.call)} was answered {answer}"
+    return f"{shown_tool(made_call.call)} was answered {answer}"
 
 
-def _in_order(reply: Reply, made: Sequence[MadeCall]) -> Sequence[MadeCall]:
+def _in_order(reply: Reply, made_calls: Sequence[MadeCall]) -> Sequence[MadeCall]:
     """Return a reply's calls, parallel ones in the order of their answers."""
-    answered = [str(answer.get("tool_call_id")) for answer in reply.answers]
+    answered = [str(answer.get("tool_call_id")) for answer in reply.tool_answers]
     ids = [str(call.id) for call in reply.calls]
     if len(ids) < 2 or sorted(ids) != sorted(answered) or len({*ids}) < len(ids):
-        return made
-    return sorted(made, key=lambda each: answered.index(str(each.call.id)))
+        return made_calls
+    return sorted(made_calls, key=lambda each: answered.index(str(each.call.id)))
 
 
 class CaseTurns:
@@ -101,16 +101,16 @@ class CaseTurns:
         self.transcript = transcript
         # Each call, with the case as it is in the call's turn: with the tools offered there.
         self.calls = list(_in_turns(case, transcript))
-        caused = [*uncounted(self.calls), *uncounted_inner(case, transcript)]
-        made = calls_made(transcript.replies)
+        caused = [*caused_by_variant(self.calls), *unscored_inner(case, transcript)]
+        made_by_reply = calls_made(transcript.replies)
         self.turns: list[Span] = []
         for number, each in enumerate(case.turns):
             place = f"turn {number + 1}: " if len(case.turns) > 1 else ""
             replies = turns[number] if number < len(turns) else ()
             begins = sum(map(len, turns[:number]))
-            calls = made[begins : begins + len(replies)]
+            calls = made_by_reply[begins : begins + len(replies)]
             self.turns.append(Span(place, each.turn, replies, number + 1, caused, calls))
-        self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused, made)
+        self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused, made_by_reply)
         self.spans = [*self.turns, self.whole]
         self.forbidden = self._forbidden()
         self.is_lost = transcript.no_answer is not None or any(self.forbidden)
@@ -125,14 +125,14 @@ class CaseTurns:
         # With "*", the case allows the calls expected by any of its turns.
         every = [call for span in self.spans for call in span.expected.calls or ()]
 
-        def made(span: Span) -> list[ToolCall]:
+        def calls_of(span: Span) -> list[ToolCall]:
             return [c for reply in span.replies for c in reply.calls if not is_asked(case, c)]
 
         def of_turn(span: Span) -> str | None:
             forbidden, expected = span.expected.forbidden_calls or (), span.expected.calls or ()
-            return _placed(span, forbidden_call(case, made(span), forbidden, expected))
+            return _placed(span, forbidden_call(case, calls_of(span), forbidden, expected))
 
-        of_case = (_placed(span, forbidden_by_case(case, made(span), every)) for span in self.turns)
+        of_case = (_placed(span, forbidden_by_case(case, calls_of(span), every)) for span in self.turns)
         return [*map(of_turn, self.turns), next(filter(None, of_case), None)]
 
 

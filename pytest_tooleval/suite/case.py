@@ -460,7 +460,7 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
         return bool(self.forbidden_calls) or of_turns or bool(self.altered and self.altered.secret)
 
     @property
-    def parts(self) -> tuple[Expectations, ...]:
+    def expectations(self) -> tuple[Expectations, ...]:
         """Everything with expectations: the turns, and the case."""
         return (*(each.turn for each in self.turns), self.expected)
 
@@ -483,4 +483,4 @@ class ResolvedCase(AsWritten, frozen=True, kw_only=True):
     @property
     def rubrics(self) -> list[str]:
         """The rubrics for a judge from the turns and the case."""
-        return [rubric for part in self.parts for rubric in part.rubrics]
+        return [rubric for part in self.expectations for rubric in part.rubrics]

@@ -105,7 +105,7 @@ class FieldType(NamedTuple):
             return FieldType(args[0]).words
         if origin is Literal:
             return _one_of(args)
-        part = next(self.parts(), None)
+        part = next(self.objects(), None)
         return part.EXPECTS if part else _WORDS[origin or self.type]
 
     def options(self) -> Iterator[Any]:
@@ -117,7 +117,7 @@ class FieldType(NamedTuple):
         else:
             yield self.type
 
-    def parts(self) -> Iterator[type[SuiteObject]]:
+    def objects(self) -> Iterator[type[SuiteObject]]:
         """The `SuiteObject` classes that a value may be an instance of."""
         for option in self.options():
             if (
@@ -129,7 +129,7 @@ class FieldType(NamedTuple):
 
     def inside(self, key: str | int) -> FieldType | None:
         """The type under a key or an index; None if this type does not say."""
-        for part in self.parts():
+        for part in self.objects():
             if key in fields_of(part):
                 return fields_of(part)[str(key)]
         holder = list if isinstance(key, int) else dict
@@ -149,18 +149,18 @@ def _one_of(names: Sequence[str]) -> str:
 
 
 @cache
-def fields_of(part: type[SuiteObject]) -> Mapping[str, FieldType]:
+def fields_of(kind: type[SuiteObject]) -> Mapping[str, FieldType]:
     """The fields of an object by their names in a file, by tier, its own before inherited ones."""
-    inherited = {name for base in part.__bases__ for name in getattr(base, "model_fields", ())}
-    fields = sorted(part.model_fields.items(), key=lambda each: each[0] in inherited)
+    inherited = {name for base in kind.__bases__ for name in getattr(base, "model_fields", ())}
+    fields = sorted(kind.model_fields.items(), key=lambda each: each[0] in inherited)
     types = {field.alias or name: FieldType(field.annotation, field.metadata) for name, field in fields}
-    order = [name for names in part.TIERS.values() for name in names.split()]
+    order = [name for names in kind.TIERS.values() for name in names.split()]
     return dict(sorted(types.items(), key=lambda each: (*order, each[0]).index(each[0])))
 
 
-def tier_of(part: type[SuiteObject], name: str) -> Tier:
+def tier_of(kind: type[SuiteObject], name: str) -> Tier:
     """The tier of a field by its name in a file."""
-    return next((tier for tier, names in part.TIERS.items() if name in names.split()), "advanced")
+    return next((tier for tier, names in kind.TIERS.items() if name in names.split()), "advanced")
 
 
 def type_at(part: type[SuiteObject], loc: Loc) -> FieldType | None:
@@ -171,10 +171,10 @@ def type_at(part: type[SuiteObject], loc: Loc) -> FieldType | None:
     return kind
 
 
-def part_at(part: type[SuiteObject], loc: Loc) -> type[SuiteObject] | None:
+def kind_at(part: type[SuiteObject], loc: Loc) -> type[SuiteObject] | None:
     """The class of the object at a path."""
     kind = type_at(part, loc)
-    return next(kind.parts(), None) if kind else None
+    return next(kind.objects(), None) if kind else None
 
 
 def expected_at(part: type[SuiteObject], *loc: str | int) -> str:
@@ -183,15 +183,15 @@ def expected_at(part: type[SuiteObject], *loc: str | int) -> str:
     return kind.words if kind else "something else"
 
 
-def suggestion(part: type[SuiteObject], name: str, taken: Collection[str]) -> str | None:
+def suggestion(kind: type[SuiteObject], name: str, taken: Collection[str]) -> str | None:
     """The field that an unknown name probably means; None if the object already has it."""
-    meant = other_name(part, name) or nearest(name, fields_of(part))
+    meant = other_name(kind, name) or nearest(name, fields_of(kind))
     return None if meant in taken else meant
 
 
-def other_name(part: type[SuiteObject], name: str) -> str | None:
+def other_name(kind: type[SuiteObject], name: str) -> str | None:
     """The field that has this name in other tools."""
-    return next((field for field, names in part.OTHER_NAMES.items() if name in names.split()), None)
+    return next((field for field, names in kind.OTHER_NAMES.items() if name in names.split()), None)
 
 
 def wrong_value(expected: str, got: Any) -> str:

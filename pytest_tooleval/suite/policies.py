@@ -210,9 +210,9 @@ def operand(key: str, value: Any) -> Any:
 
 def operands(key: str, value: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
     """Every operand of this key inside a value, with its path."""
-    found = operand(key, value)
-    if found is not None:
-        yield (*at, key), found
+    of_key = operand(key, value)
+    if of_key is not None:
+        yield (*at, key), of_key
     elif isinstance(value, (dict, list)):
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from operands(key, inner, (*at, name))
@@ -220,9 +220,9 @@ def operands(key: str, value: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
 
 def replaced(value: Any, key: str, make: Callable[[Any], Any]) -> Any:
     """The value with what `make` makes of each operand of this key."""
-    found = operand(key, value)
-    if found is not None:
-        return make(found)
+    of_key = operand(key, value)
+    if of_key is not None:
+        return make(of_key)
     if isinstance(value, dict):
         return {name: replaced(inner, key, make) for name, inner in value.items()}
     return [replaced(inner, key, make) for inner in value] if isinstance(value, list) else value

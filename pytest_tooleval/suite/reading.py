@@ -18,8 +18,8 @@ from .fields import (
     SuiteObject,
     expected_at,
     fields_of,
+    kind_at,
     other_name,
-    part_at,
     suggestion,
     tier_of,
     wrong_value,
@@ -58,30 +58,30 @@ def findings_of(root: type[SuiteObject], error: ValidationError, data: Any) -> l
     return _findings(root, error.errors(include_url=False), data)
 
 
-def _readable(part: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
+def _readable(kind: type[_P], data: dict[str, Any], wrong: Iterable[Loc]) -> _P:
     """Build the object without its invalid fields."""
     inside = _by_key(wrong)
     kept = {name: value for name, value in data.items() if name not in inside}
     for name, locs in inside.items():
         if name in _LISTS and isinstance(data.get(name), list) and all(locs):
             kept[name] = _readable_items(_LISTS[name], data[name], locs)
-    unread = (inside.keys() | {suggestion(part, name, data) for name in inside}) - kept.keys()
-    instance = part.model_validate({**_REQUIRED.get(part, {}), **kept}, context=SEARCHED)
-    for name, field in part.model_fields.items():
+    unread = (inside.keys() | {suggestion(kind, name, data) for name in inside}) - kept.keys()
+    instance = kind.model_validate({**_REQUIRED.get(kind, {}), **kept}, context=SEARCHED)
+    for name, field in kind.model_fields.items():
         if (field.alias or name) in unread:
             del instance.__dict__[name]
     return instance
 
 
-def _readable_items(part: type[SuiteObject], items: list[Any], wrong: Iterable[Loc]) -> list[Any]:
+def _readable_items(kind: type[SuiteObject], items: list[Any], wrong: Iterable[Loc]) -> list[Any]:
     kept = list(items)
     for index, locs in _by_key(wrong).items():
-        if part is Tool:
+        if kind is Tool:
             kept[index] = _named_tool(items[index])
         else:
             whole = not all(locs)  # the item is not an object
-            every = [(name,) for name in fields_of(part)]
-            kept[index] = _readable(part, {} if whole else items[index], every if whole else locs)
+            every = [(name,) for name in fields_of(kind)]
+            kept[index] = _readable(kind, {} if whole else items[index], every if whole else locs)
     return kept
 
 
@@ -133,20 +133,20 @@ def _holds(value: Any, key: str | int) -> bool:
 def _finding(root: type[SuiteObject], error: ErrorDetails, loc: Loc, parent: Any) -> Finding | None:
     if error["type"] in ("tool", "source"):  # raised by the model's validators
         return Finding(loc, error["msg"], at_key=True)
-    part, name = part_at(root, loc[:-1]), loc[-1]
-    if part is not None and error["type"] == "extra_forbidden":
-        return Finding(loc, _unknown_field(part, str(name), parent), at_key=True)
-    if part is not None and error["type"] == "missing":
-        if _misspells(part, name, parent):
+    kind, name = kind_at(root, loc[:-1]), loc[-1]
+    if kind is not None and error["type"] == "extra_forbidden":
+        return Finding(loc, _unknown_field(kind, str(name), parent), at_key=True)
+    if kind is not None and error["type"] == "missing":
+        if _misspells(kind, name, parent):
             return None
         return Finding(loc, f"missing; expected {expected_at(root, *loc)}")
     return Finding(loc, wrong_value(expected_at(root, *loc), error["input"]))
 
 
-def _misspells(part: type[SuiteObject], name: str | int, data: Mapping[str, Any]) -> bool:
+def _misspells(kind: type[SuiteObject], name: str | int, data: Mapping[str, Any]) -> bool:
     """True if a missing field is present under another name, which gets its own finding."""
-    unknown = data.keys() - fields_of(part).keys() if part.model_config["extra"] == "forbid" else ()
-    return any(suggestion(part, other, data) == name for other in unknown)
+    unknown = data.keys() - fields_of(kind).keys() if kind.model_config["extra"] == "forbid" else ()
+    return any(suggestion(kind, other, data) == name for other in unknown)
 
 
 def _unknown_field(part: type[SuiteObject], name: str, data: Mapping[str, Any]) -> str:

@@ -28,14 +28,14 @@ def suite_schema() -> dict[str, Any]:
     definitions: dict[str, Any] = schema.pop("$defs")
     for definition in (schema, *definitions.values()):
         # pydantic's titles repeat the names.
-        for part in (definition, *definition.get("properties", {}).values()):
-            part.pop("title", None)
+        for kind in (definition, *definition.get("properties", {}).values()):
+            kind.pop("title", None)
     definitions.update(_matchers())
     definitions.update(_policy_values())
     definitions.update(_expected_texts())
     case, turn = definitions["TestCase"], definitions["Turn"]
-    for part, definition in ((Suite, schema), (TestCase, case), (Turn, turn)):
-        definition["properties"] = _by_tier(part, definition["properties"])
+    for kind, definition in ((Suite, schema), (TestCase, case), (Turn, turn)):
+        definition["properties"] = _by_tier(kind, definition["properties"])
     definitions["Tool"]["oneOf"] = [{"required": ["function"]}, {"required": ["custom"]}]
     del case["properties"]["prompt"]["default"]
     case["anyOf"] = _kinds()
@@ -47,11 +47,11 @@ def suite_schema() -> dict[str, Any]:
     return {**head, **schema, "$defs": dict(sorted(definitions.items()))}
 
 
-def _by_tier(part: type[SuiteObject], properties: dict[str, Any]) -> dict[str, Any]:
+def _by_tier(kind: type[SuiteObject], properties: dict[str, Any]) -> dict[str, Any]:
     """The properties in the order in which readers need them, each with its tier."""
     return {
-        name: {**properties[name], "x-tier": tier_of(part, name)}
-        for name in fields_of(part)
+        name: {**properties[name], "x-tier": tier_of(kind, name)}
+        for name in fields_of(kind)
         if name in properties
     }
 

@@ -7,9 +7,9 @@ from msgspec import structs
 from ..errors import ConfigError
 from ..suite.case import ResolvedCase
 from ..suite.types import MAX_TRIALS
-from .answers import fault, inject, inject_control, secret
 from .distractors import distractors
 from .revisions import against, undo
+from .tool_answers import fault, inject, inject_control, secret
 from .tools import bare, shuffle
 from .variant import ChangeCase, Condition, Register
 

@@ -102,5 +102,5 @@ def all_tools(suite: Suite) -> dict[str, Tool]:
 
 def expected_tools(case: ResolvedCase) -> list[str]:
     """Return the expected tools' names as spelled in the case; empty if it expects no call."""
-    tools = (tool for part in case.parts for call in part.calls or () for tool in call.tools)
+    tools = (tool for part in case.expectations for call in part.calls or () for tool in call.tools)
     return list(dict.fromkeys(tools))

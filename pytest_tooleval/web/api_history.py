@@ -99,7 +99,7 @@ def show_trend(request: Request) -> Response:
         return json_response(history.trend(name, model=request.query_params.get("model"), limit=limit))
 
 
-def compare_runs(request: Request) -> Response:
+def comparison_of_runs(request: Request) -> Response:
     from ..verdicts.baseline import compare_runs
     from ..verdicts.paired_metrics import Limits
 
@@ -129,7 +129,7 @@ def _limit(request: Request) -> int:
 ROUTES = [
     Route("/api/history", list_history, methods=["GET"]),
     Route("/api/history/trend", show_trend, methods=["GET"]),
-    Route("/api/history/compare", compare_runs, methods=["GET"]),
+    Route("/api/history/compare", comparison_of_runs, methods=["GET"]),
     Route("/api/history/{id}", show_document, methods=["GET"]),
     Route("/api/history/{id}", delete_run, methods=["DELETE"]),
     Route("/api/history/{id}/report", download_report, methods=["GET"]),

@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 _CallIndex = tuple[int, int]  # the turn and the call, from 0
 
 
-class PlayedCalls(NamedTuple):
+class CallsToPlay(NamedTuple):
     """The calls of a turn, and the tools that it offers.
 
     `failed` are the indexes of calls to leave out unless the world also answers them with an error.
@@ -45,7 +45,7 @@ class PlayedCalls(NamedTuple):
 class Played(NamedTuple):
     """The answers to each turn's calls, except those `left_out`, and the state after each turn."""
 
-    answers: list[list[str]]
+    tool_answers: list[list[str]]
     states: list[State]
     left_out: Collection[_CallIndex] = ()
 
@@ -54,7 +54,7 @@ class TooManyFailed(WorldError):
     """A world would run too many of the failed calls without an error."""
 
 
-def play(spec: WorldSpec, turns: Sequence[PlayedCalls]) -> Played:
+def play(spec: WorldSpec, turns: Sequence[CallsToPlay]) -> Played:
     """Play the calls on a fresh world. Raises WorldError."""
     if not any(turn.calls for turn in turns):
         begins = spec.memory.once(("begins", *spec.key), lambda: look(spec, World.state))
@@ -73,7 +73,7 @@ def play(spec: WorldSpec, turns: Sequence[PlayedCalls]) -> Played:
     )
 
 
-def _retries(turns: Sequence[PlayedCalls], at: _CallIndex) -> set[_CallIndex]:
+def _retries(turns: Sequence[CallsToPlay], at: _CallIndex) -> set[_CallIndex]:
     """Return the places of a failed call and of later failed calls with the same arguments."""
     first = turns[at[0]].calls[at[1]]
     return {
@@ -86,7 +86,7 @@ def _retries(turns: Sequence[PlayedCalls], at: _CallIndex) -> set[_CallIndex]:
 
 
 def _play(
-    world: World, turns: Sequence[PlayedCalls], left_out: Collection[_CallIndex]
+    world: World, turns: Sequence[CallsToPlay], left_out: Collection[_CallIndex]
 ) -> Played | _CallIndex:
     """Play all calls but those left out, or return the place of the next one to leave out."""
     played = Played([], [], left_out)
@@ -100,14 +100,14 @@ def _play(
             answers = _answers(world, turn, indexes)
             if isinstance(answers, int):
                 return number, answers
-            played.answers.append(answers)
+            played.tool_answers.append(answers)
             played.states.append(world.state())
     finally:
         world.close()
     return played
 
 
-def _answers(world: World, turn: PlayedCalls, indexes: Sequence[int]) -> list[str] | int:
+def _answers(world: World, turn: CallsToPlay, indexes: Sequence[int]) -> list[str] | int:
     """Return the answers to these calls of a turn, or the index of the first to leave out."""
     answers = []
     for index in indexes:

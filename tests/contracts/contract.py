@@ -330,7 +330,7 @@ class Contract:
         assert transcript is not None
         first = transcript.replies[0]
         thoughts = [*opaque(next(one.answer for one in self.standins.exchanges if one.status == 200))]
-        messages = [dict(first.message), *first.answers]
+        messages = [dict(first.message), *first.tool_answers]
         problem = self.ask(target, replace(chain, after=messages)).problem
         sent = [json.dumps(one.body) for one in self.standins.exchanges]
         lost = any(json.dumps(thought) not in body for body in sent for thought in thoughts)

@@ -69,11 +69,11 @@ def sampling_for(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str,
 
 def set_by(spec: ModelSpec, case: ResolvedCase | None = None) -> dict[str, str]:
     """The parameters that the user has set, and where. All others are defaults."""
-    placed = dict.fromkeys([*spec.sampling, *spec.extra], spec.place)
-    return placed if case is None else {**placed, **case.set_by}
+    places = dict.fromkeys([*spec.sampling, *spec.extra], spec.place)
+    return places if case is None else {**places, **case.set_by}
 
 
-def require_form(request: ChatRequest, spec: ModelSpec, placed: Mapping[str, str]) -> None:
+def require_form(request: ChatRequest, spec: ModelSpec, places: Mapping[str, str]) -> None:
     """Raise ModelError if the model is known to drop the request's `response_format`."""
     if RESPONSE_FORMAT not in request.sampling:
         return
@@ -85,7 +85,7 @@ def require_form(request: ChatRequest, spec: ModelSpec, placed: Mapping[str, str
         why = f"it is under omit in {spec.place}"
     else:
         return
-    place = placed.get(RESPONSE_FORMAT, "the case")
+    place = places.get(RESPONSE_FORMAT, "the case")
     raise ModelError(
         f"{RESPONSE_FORMAT} is set by {place}, and would not be sent: {why}; remove one of the two",
         kind="bad_request",

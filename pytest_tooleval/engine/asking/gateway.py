@@ -37,7 +37,7 @@ from .context import Context, require_form, set_by
 from .fallbacks import Fallbacks
 
 _OTHERS_TICK_S = 0.05
-_TEXTS = "message finish_reason finish_message served_model upstream system_fingerprint answers".split()
+_TEXTS = "message tool_answers finish_reason finish_message served_model upstream system_fingerprint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,14 +240,14 @@ def _priced(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
 
 def _checked(answer: ChatAnswer, public_texts: PublicTexts | None) -> ChatAnswer:
     """An answer, or an agent's reply, with its time, and with stand-ins for keys."""
-    if is_nested_deeper([answer.message, *answer.answers], MAX_DEPTH):
+    if is_nested_deeper([answer.message, *answer.tool_answers], MAX_DEPTH):
         raise ModelError(f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response")
-    texts = redacted({name: getattr(answer, name) for name in _TEXTS}, public_texts)
+    texts = redacted({name: getattr(answer, name) for name in _TEXTS.split()}, public_texts)
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     return structs.replace(answer, answered_at=now, **texts)
 
 
-class AskedModels:
+class TrialModels:
     """Queries all models of a trial, each through its gateway."""
 
     def __init__(self, gateway: Callable[[ModelSpec], ModelGateway], context: Context) -> None:

@@ -378,7 +378,7 @@ def _stored(answer: ChatAnswer) -> dict[str, Any]:
     """The answer as stored in a line, without unknown values."""
     stored = {
         name: value
-        for name, value in structs.asdict(answer).items()
+        for name, value in zip(answer.__struct_encode_fields__, structs.astuple(answer), strict=True)
         if value is not False and value not in (None, {}, ())
     }
     if answer.earlier is not None:

@@ -26,7 +26,7 @@ from ...secrets import redacted
 from ...suite.resolved import find_tool
 from ...text import first_few, shorten
 from ..exchange.chat import ChatAnswer
-from ..exchange.tool_answers import AnswersTools
+from ..exchange.tool_answers import CallAnswerer
 from .callable_results import in_order
 from .transport import MOST_BYTES
 
@@ -81,7 +81,7 @@ class AgentCalls:
     The task that awaits `serve` answers them, because a tool server's session belongs to one task.
     """
 
-    def __init__(self, toolbox: AnswersTools) -> None:
+    def __init__(self, toolbox: CallAnswerer) -> None:
         self.replies: list[ChatAnswer] = []
         self.error: ModelError | None = None
         self.stopped = False
@@ -98,10 +98,10 @@ class AgentCalls:
     @property
     def last(self) -> str:
         """The last call and its answer, for the message of an agent that failed; empty without one."""
-        if not self.replies or not self.replies[-1].answers:
+        if not self.replies or not self.replies[-1].tool_answers:
             return ""
         (call,) = self.replies[-1].message["tool_calls"]
-        answer = str(self.replies[-1].answers[-1].get("content"))
+        answer = str(self.replies[-1].tool_answers[-1].get("content"))
         return f", after {call['function']['name']} answered {shorten(answer, 120)}"
 
     def call_tool(
@@ -233,7 +233,7 @@ class AgentCalls:
             if is_own:
                 result = await self._toolbox.check_own(call)
             else:
-                (result,) = await self._toolbox.answers([call]) or (None,)
+                (result,) = await self._toolbox.answer_calls([call]) or (None,)
         except BaseException:
             future.set_exception(RunIsOver())
             await self._stop_at_forbidden()
@@ -253,7 +253,7 @@ class AgentCalls:
         if not runs_itself:  # otherwise only the agent knows the outcome
             answer = {"role": "tool", "tool_call_id": id, "content": text}
             reply = structs.replace(
-                reply, answers=(answer,), status=(result.status,), by_suite=(result.ran,)
+                reply, tool_answers=(answer,), status=(result.status,), by_suite=(result.ran,)
             )
         self.replies.append(reply)
         self._since = time.perf_counter()
@@ -338,7 +338,7 @@ def _call_of(place: int, reply: ChatAnswer) -> _Call:
     """The single call of a reply that `AgentCalls` recorded."""
     function = reply.message["tool_calls"][0]["function"]
     status = next(iter(reply.status), None)
-    return _Call(place, _key(function), function, next(iter(reply.answers), None), status, reply)
+    return _Call(place, _key(function), function, next(iter(reply.tool_answers), None), status, reply)
 
 
 def _key(function: Mapping[str, Any]) -> tuple[object, object]:
@@ -385,7 +385,7 @@ def _claims(
     return [
         call["function"]
         for number, reply in enumerate(replies)
-        if not (may_end and reply is last and not reply.answers)
+        if not (may_end and reply is last and not reply.tool_answers)
         for index, call in enumerate(reply.message.get("tool_calls") or ())
         if (number, index) not in matched
         if (reply.status[index] if reply.status else None) in (None, "ok")
@@ -412,7 +412,7 @@ def _with_answers(reply: ChatAnswer, by_index: Mapping[int, _Call]) -> ChatAnswe
 
     `by_index` are the toolbox's calls by index.
     """
-    answers = {str(message.get("tool_call_id")): message for message in reply.answers}
+    answers = {str(message.get("tool_call_id")): message for message in reply.tool_answers}
     calls = list(reply.message.get("tool_calls") or ())
     status = list(reply.status or (None,) * len(calls))
     by_suite = [False] * len(calls)
@@ -433,16 +433,16 @@ def _with_answers(reply: ChatAnswer, by_index: Mapping[int, _Call]) -> ChatAnswe
         structs.replace(
             reply,
             message=message,
-            answers=tuple(answers.values()),
+            tool_answers=tuple(answers.values()),
             status=tuple(status),
             by_suite=tuple(by_suite),
             agent=agent,
         )
     )
-    if len(ran) < len(reply.answers):
+    if len(ran) < len(reply.tool_answers):
         return reply
-    ordered = sorted(reply.answers, key=lambda answer: ran.get(str(answer.get("tool_call_id")), 0))
-    return structs.replace(reply, answers=tuple(ordered))
+    ordered = sorted(reply.tool_answers, key=lambda answer: ran.get(str(answer.get("tool_call_id")), 0))
+    return structs.replace(reply, tool_answers=tuple(ordered))
 
 
 def _stop(call: _PendingCall) -> None:

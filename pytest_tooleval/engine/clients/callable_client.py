@@ -17,7 +17,7 @@ from msgspec import structs
 from ...errors import AgentGaveUp, ModelError, error_text, raised_at
 from ...text import near
 from ..exchange.chat import RESPONSE_FORMAT, ChatAnswer, ChatRequest
-from ..exchange.tool_answers import AnswersTools
+from ..exchange.tool_answers import CallAnswerer
 from ..models.spec import CallableModel
 from .agent_calls import AgentCalls
 from .agents_loop import BLOCKS, Agent, LoopClock, TimeShare, abandon_if_blocked, agents_clock
@@ -155,7 +155,7 @@ class CallableClient:
 
 
 def _doors(
-    function: Callable[..., Any], toolbox: AnswersTools | None
+    function: Callable[..., Any], toolbox: CallAnswerer | None
 ) -> tuple[AgentCalls | None, dict[str, Any]]:
     """The loop of a function that runs its own, and the arguments with which it can call tools."""
     if toolbox is None:

@@ -39,8 +39,8 @@ def read_result(
             replies.append(_read_message(spec, message, 0.0, result))
         elif replies:
             index = _answered_by(replies, message)
-            answers = (*replies[index].answers, message)
-            replies[index] = structs.replace(replies[index], answers=answers)
+            answers = (*replies[index].tool_answers, message)
+            replies[index] = structs.replace(replies[index], tool_answers=answers)
         elif role == "tool":
             raise _unexpected(spec, result, " after the call that a tool's message answers")
     if not replies:
@@ -67,12 +67,12 @@ def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
 
     The messages are part of later requests, and providers do not know the `status` field.
     """
-    statuses = statuses_of((each.message, each.answers) for each in replies)
+    statuses = statuses_of((each.message, each.tool_answers) for each in replies)
     return [
         structs.replace(
             reply,
             status=status,
-            answers=tuple({key: m[key] for key in m if key != "status"} for m in reply.answers),
+            tool_answers=tuple({k: m[k] for k in m if k != "status"} for m in reply.tool_answers),
         )
         for reply, status in zip(replies, statuses, strict=True)
     ]
@@ -138,7 +138,7 @@ def in_order(answer: ChatAnswer) -> ChatAnswer:
     def position(message: Message) -> int:
         return order.get(str(message.get("tool_call_id")), len(order))
 
-    return structs.replace(answer, answers=tuple(sorted(answer.answers, key=position)))
+    return structs.replace(answer, tool_answers=tuple(sorted(answer.tool_answers, key=position)))
 
 
 def _plain(spec: CallableModel, result: Any) -> Any:

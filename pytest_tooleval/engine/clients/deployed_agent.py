@@ -229,7 +229,7 @@ def _ended(answer: ChatAnswer, ends: Sequence[_End]) -> ChatAnswer:
     return structs.replace(
         answer,
         message={**answer.message, "tool_calls": called},
-        answers=tuple(answers),
+        tool_answers=tuple(answers),
         status=tuple(status for _, status in ends),
     )
 
@@ -271,14 +271,14 @@ def _run(answer: ChatAnswer, *, sequential: bool) -> ChatAnswer:
     steps = [slice(n, n + 1) for n in range(len(calls))] if sequential else [slice(None)]
     if not text_of(message):  # the run ends with a call
         message, last = {**message, "tool_calls": calls[steps[-1]]}, steps.pop()
-        kept = {"answers": answer.answers[last], "status": answer.status[last]}
+        kept = {"tool_answers": answer.tool_answers[last], "status": answer.status[last]}
     else:
-        kept = {"answers": (), "status": ()}
+        kept = {"tool_answers": (), "status": ()}
     # The last reply has the tokens and cost of all.
     earlier = tuple(
         ChatAnswer(
             {"role": "assistant", "content": None, "tool_calls": calls[step]},
-            answers=answer.answers[step],
+            tool_answers=answer.tool_answers[step],
             status=answer.status[step],
             **answer.zeros,
         )

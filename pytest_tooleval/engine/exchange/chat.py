@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ...record.status import CallStatus
 from ...record.transcript import Message, Usage
 from ...record.untrusted import as_text
 from ...replies.endings import Ending
 from ..models.prices import cost_usd, reasoning_tokens, reported_cost, token_count, usage_of
-from .tool_answers import AnswersTools
+from .tool_answers import CallAnswerer
 
 # Fields of an assistant's message with parts of the provider's original answer.
 ITEMS, BLOCKS, PARTS = "responses_output", "anthropic_content", "gemini_parts"
@@ -52,7 +52,7 @@ class ChatRequest(Struct, frozen=True):
     tool_choice: str | Mapping[str, Any] = "auto"
     sampling: Mapping[str, Any] = {}
     trial: int = 0
-    toolbox: AnswersTools | None = None
+    toolbox: CallAnswerer | None = None
     reading: ReadingOptions = ReadingOptions()
 
 
@@ -76,7 +76,7 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     its explanation.
 
     An agent with its own loop answers with a whole run. `earlier` are the replies before this one; None
-    means that it answered like a model. `answers` are the answers to this reply's calls, `status` is
+    means that it answered like a model. `tool_answers` are the answers to its calls, `status` is
     how each call ended, and `by_suite` whether the suite ran it. `unanswered` counts the replies before
     it that had no answers yet when its call began. `agent` wrote it, `inner` as a tool of another one.
     """
@@ -84,7 +84,7 @@ class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
     message: dict[str, Any]
     finish_reason: str | None = None
     finish_message: str | None = None
-    answers: tuple[Message, ...] = ()
+    tool_answers: tuple[Message, ...] = field(default=(), name="answers")
     status: tuple[CallStatus | None, ...] = ()
     by_suite: tuple[bool, ...] = ()
     unanswered: int = 0

@@ -14,7 +14,7 @@ from ...replies.messages import read_message, with_refused
 from ..models.spec import ModelSpec
 from .chat import ChatAnswer, ChatRequest
 from .errors import NotRecorded
-from .tools import choice_text, known_tools
+from .tools import choice_text, known_in_request
 
 T = TypeVar("T")
 _TITLES = {"judge": "the judge", "user": "the user, played by"}
@@ -44,7 +44,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     reply = read_message(
         message,
         text_of(message),
-        known_tools(request, in_text=tool_choice != "none"),
+        known_in_request(request, in_text=tool_choice != "none"),
         answer.finish_reason,
         answer.finish_message,
         request.messages,  # type: ignore[arg-type]
@@ -55,7 +55,7 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
         tool_choice=tool_choice,
         temperature=None if left_out else request.sampling.get("temperature"),
         cached=cached,
-        answers=answer.answers,
+        tool_answers=answer.tool_answers,
         status=answer.status,
         by_suite=answer.by_suite,
         unanswered=answer.unanswered,

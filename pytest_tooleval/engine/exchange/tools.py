@@ -43,7 +43,7 @@ def _parameters(tool: Tool) -> Mapping[str, Any]:
     return as_mapping((tool.get("function") or {}).get("parameters"))
 
 
-def known_tools(request: ChatRequest, *, in_text: bool) -> KnownTools:
+def known_in_request(request: ChatRequest, *, in_text: bool) -> KnownTools:
     """The tools that an answer may call; `in_text`: in its text."""
     reading = request.reading
     tools = (

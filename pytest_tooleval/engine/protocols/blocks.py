@@ -89,7 +89,7 @@ def read_result(chat: ChatBuilder, block: Block, tool: str, id: object) -> None:
     """Read the answer to a call of the provider's own `tool`."""
     content = block.get("content")
     if tool.startswith(_SEARCH):
-        chat.found(id, _references(as_mapping(content).get("tool_references")))
+        chat.tools_found(id, _references(as_mapping(content).get("tool_references")))
     elif tool.endswith(_PROGRAM):
         chat.result(id, as_mapping(content).get("stdout", content))
     else:

@@ -114,7 +114,7 @@ class ChatBuilder:
         self._searches[str(id)] = search
         _append(self._current(), SEARCHES, search)
 
-    def found(self, id: object, names: Sequence[str]) -> None:
+    def tools_found(self, id: object, names: Sequence[str]) -> None:
         """Set the tools that a search found; the last search if the id is unknown."""
         search = self._searches.get(str(id)) or next(reversed(self._searches.values()), None)
         if search is None:

@@ -51,7 +51,7 @@ class ItemReader:
         if kind == "tool_search_call":
             self._chat.search(id, item.get("arguments"), names_shown=True)
         elif kind == "tool_search_output":
-            self._chat.found(id, list(tool_names(item.get("tools"))))
+            self._chat.tools_found(id, list(tool_names(item.get("tools"))))
         elif kind == "program":
             self._chat.program(id, item.get("code"))
         elif kind == "program_output":

@@ -78,7 +78,7 @@ class Toolbox:
         pairs = ((find_tool(self.case, name), answer) for name, answer in answers)
         return {tool.name: answer for tool, answer in pairs if tool is not None}
 
-    async def answers(
+    async def answer_calls(
         self, calls: Sequence[ToolCall], messages: Sequence[Message] | None = None
     ) -> list[ToolAnswer] | None:
         """The answer to each call of a reply; None if one is forbidden, because then none runs."""
@@ -117,7 +117,7 @@ class Toolbox:
     def require_altered(self, replies: Sequence[Reply]) -> None:
         """Raise ModelError if an agent itself ran a tool whose answers a variant alters."""
         for reply in replies if self.case.altered is not None else ():
-            answers = {answer.get("tool_call_id"): text_of(answer) for answer in reply.answers}
+            answers = {answer.get("tool_call_id"): text_of(answer) for answer in reply.tool_answers}
             for call, status, ours in reply.calls_with_status:
                 offered = self._offered(call)
                 if isinstance(offered, ToolAnswer) or call.id not in answers:

@@ -37,7 +37,7 @@ class WorldTools(ToolSource):
         self, call: ToolCall, offered: Collection[str], messages: Sequence[Message] | None
     ) -> ToolAnswer:
         """The world's answer. Raises ModelError if the world cannot be used."""
-        content = await self._played(lambda: self._world.call(call.name, call.arguments, offered))
+        content = await self._in_worker(lambda: self._world.call(call.name, call.arguments, offered))
         if self._public_texts is not None:
             # The code is the user's own, and a model may have to pass on a value that looks like a key.
             self._public_texts.add(content)
@@ -48,7 +48,7 @@ class WorldTools(ToolSource):
         """The world's objects, if they are made."""
         return self._world.objects
 
-    def made(self, ran: Sequence[ToolCall]) -> tuple[object, ...]:
+    def objects_with(self, ran: Sequence[ToolCall]) -> tuple[object, ...]:
         """The world's objects, if they are made and no calls that `ran` elsewhere are missing."""
         return self._world.objects if len(ran) == self._ran else ()
 
@@ -63,12 +63,12 @@ class WorldTools(ToolSource):
                 self._ran += 1
                 self._world.call(call.name, call.arguments, offered)
 
-        await self._played(play)
+        await self._in_worker(play)
         if self._closed:
             self.close()
         return self._world.objects
 
-    async def _played(self, play: Callable[[], _T]) -> _T:
+    async def _in_worker(self, function: Callable[[], _T]) -> _T:
         """Do something with the world, in its thread. The first time, this makes it."""
         world, started = self._world, time.monotonic()
         self._worker = self._worker or WORKERS.take()
@@ -76,7 +76,7 @@ class WorldTools(ToolSource):
         def begun() -> _T:
             if not world.objects:
                 world.begin()
-            return play()
+            return function()
 
         future = asyncio.wrap_future(self._worker.submit(begun))
         try:

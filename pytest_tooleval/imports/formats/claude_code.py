@@ -81,8 +81,8 @@ class _Thread:
         return bool(unknown_calls({as_text(entry.get("type")): entry}, [{"tool_calls": calls}]))
 
     def index(self, uuid: object) -> int | None:
-        found = (n for n, (entry, _) in enumerate(self.entries) if entry.get("uuid") == uuid)
-        return next(found, None)
+        numbers = (n for n, (entry, _) in enumerate(self.entries) if entry.get("uuid") == uuid)
+        return next(numbers, None)
 
     def answers_after(self, index: int) -> bool:
         later = (message for _, message in self.entries[index + 1 :])

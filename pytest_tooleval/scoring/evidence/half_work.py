@@ -19,9 +19,9 @@ from ...suite.case import ResolvedCase
 from ...suite.checks.conversation import unplayable
 from ...suite.model import Suite, world_of
 from ...suite.resolved import resolve
-from ...worlds.play import PlayedCalls, play
+from ...worlds.play import CallsToPlay, play
 from ..kinds import assess
-from ..references import expected_calls, plays
+from ..references import expected_calls, judged_by_state
 from .rehearsal import call_at, parts_of
 from .watched_calls import watched
 
@@ -44,12 +44,12 @@ def unnoticed_calls(suite: Suite, cases: Collection[int] | None = None) -> Findi
 
 
 def _unnoticed(case: ResolvedCase, loc: Loc) -> Findings:
-    for number, (part_loc, part) in enumerate(parts_of(case, loc)):
+    for number, (part_loc, expected) in enumerate(parts_of(case, loc)):
         for index, what in unseen_effects(case, number).items():
-            call = (part.calls or ())[index]
+            call = (expected.calls or ())[index]
             if not call.optional and not _is_noticed(case, number, index):
                 message = f"an agent that leaves out {call.tools[0]} passes: {what}"
-                yield Finding(call_at(part_loc, part, index), message)
+                yield Finding(call_at(part_loc, expected, index), message)
 
 
 def unseen_effects(case: ResolvedCase, number: int) -> Mapping[int, str]:
@@ -58,10 +58,10 @@ def unseen_effects(case: ResolvedCase, number: int) -> Mapping[int, str]:
     These are the calls of the turn with this number, or of the whole case after all turns, that are
     judged by a state in which they change nothing.
     """
-    part = case.parts[number]
-    if case.world is None or not plays(case, part) or not part.calls:
+    expected = case.expectations[number]
+    if case.world is None or not judged_by_state(case, expected) or not expected.calls:
         return {}
-    parts = case.parts[: number + 1] if number < len(case.turns) else [part]
+    parts = case.expectations[: number + 1] if number < len(case.turns) else [expected]
     if any(next(unplayable(each, ()), None) for each in parts):
         return {}
     try:
@@ -89,7 +89,7 @@ def _is_noticed(case: ResolvedCase, number: int, index: int) -> bool:
 def _values(case: ResolvedCase, turns: Sequence[Sequence[ToolCall]]) -> dict[str, float | None]:
     assert case.world is not None
     offered = {tool.name for tool in case.tools}
-    answers = play(case.world, [PlayedCalls(calls, offered) for calls in turns]).answers
+    answers = play(case.world, [CallsToPlay(calls, offered) for calls in turns]).tool_answers
     replies: list[Reply] = []
     for turn, calls, of_turn in zip(case.turns, turns, answers, strict=True):
         first = len(replies)
@@ -111,4 +111,4 @@ def _reply(answered: Sequence[tuple[ToolCall, str]]) -> Reply:
     calls = tuple(structs.replace(call, id=str(id)) for id, (call, _) in enumerate(answered))
     ok: CallStatus = "ok"
     status, ours = (ok,) * len(answered), (True,) * len(answered)
-    return Reply(message={}, calls=calls, answers=tuple(answers), status=status, by_suite=ours)
+    return Reply(message={}, calls=calls, tool_answers=tuple(answers), status=status, by_suite=ours)

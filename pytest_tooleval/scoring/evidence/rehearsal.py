@@ -20,7 +20,7 @@ from ...suite.model import Suite, world_of
 from ...suite.resolved import resolve
 from ...text import json_text, shown
 from ...worlds.plain import differences, path_text
-from ...worlds.play import PlayedCalls, play
+from ...worlds.play import CallsToPlay, play
 from ...worlds.world import without_secrets
 from ..references import expected_calls, match_of, reference, state_row
 from .silent_agent import require_evidence, require_state
@@ -104,15 +104,15 @@ def parts_of(case: ResolvedCase, loc: Loc) -> list[Part]:
     return [*turns, (loc, case.expected)]
 
 
-def call_at(loc: Loc, part: Expectations, index: int) -> Loc:
+def call_at(loc: Loc, expected: Expectations, index: int) -> Loc:
     """Return the place of an expected call in the file."""
-    if part.expected_calls is None:
+    if expected.expected_calls is None:
         return (*loc, "expected_tool")
-    return (*loc, *part.placed_calls[index][0])
+    return (*loc, *expected.placed_calls[index][0])
 
 
-def _says_every_call(case: ResolvedCase, part: Expectations) -> bool:
-    return part.calls is not None and match_of(case, part) not in ("contains", "within")
+def _says_every_call(case: ResolvedCase, expected: Expectations) -> bool:
+    return expected.calls is not None and match_of(case, expected) not in ("contains", "within")
 
 
 def _can_be_made(case: ResolvedCase) -> bool:
@@ -133,23 +133,23 @@ def _play(
     if not any(part.calls for part in named) or any(any(unplayable(part, ())) for part in named):
         return
     turns = [
-        PlayedCalls(
+        CallsToPlay(
             expected_calls(part), names, must_run=all(c.params is not None for c in part.calls or ())
         )
         for (_, part), names in zip(parts, offered, strict=True)
     ]
     first, second = reference(case, turns), watched(case, named)
     fails = False
-    for number, (loc, part) in enumerate(parts):
-        answers = zip(part.calls or (), first.answers[number], strict=True)
+    for number, (loc, expected) in enumerate(parts):
+        answers = zip(expected.calls or (), first.tool_answers[number], strict=True)
         for index, (call, answer) in enumerate(answers):
             if reports_error(answer):
                 fails = True
                 # Where others are allowed, some may have to come first; a state shows what came of it.
-                is_free = match_of(case, part) in ("contains", "within", "state")
+                is_free = match_of(case, expected) in ("contains", "within", "state")
                 if not is_free and call.params is not None and call.status != "error":
                     answered = f"{call.tools[0]} answers {shown(answer, 200)}"
-                    yield Finding(call_at(loc, part, index), f"{answered}; {_FIX}")
+                    yield Finding(call_at(loc, expected, index), f"{answered}; {_FIX}")
         difference = next(differences(first.states[number], second[number].state), None)
         if difference is not None:
             one, other = (json_text(without_secrets(value)) for value in difference[1:])
@@ -162,8 +162,8 @@ def _play(
         states = first.states[: len(checkable)]
         checked = [*parts[: len(checkable)], *(ends if len(checkable) == len(parts) else ())]
         states += first.states[-1:] * (len(checked) - len(checkable))
-        for (loc, part), state in zip(checked, states, strict=True):
-            for path, wanted in (part.expected_state or {}).items():
+        for (loc, expected), state in zip(checked, states, strict=True):
+            for path, wanted in (expected.expected_state or {}).items():
                 row = state_row(case, state, path, wanted)
                 if row.value < 1.0:
                     got = row.reason if row.actual == ABSENT else f"they lead to {row.actual}"

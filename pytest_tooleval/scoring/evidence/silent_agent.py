@@ -24,7 +24,7 @@ from ...worlds.plain import STATE, read_path
 from ...worlds.play import look
 from ...worlds.world import World, WorldSpec
 from ..kinds import assess
-from ..references import compares_results, failing_calls, match_of, plays
+from ..references import compares_results, failing_calls, judged_by_state, match_of
 from ..registry import Scorer, run_scorer
 
 _DONE = {"role": "assistant", "content": "Done."}
@@ -50,7 +50,7 @@ def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None
 
 def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
     assert case.world is not None
-    states = [part.expected_state or {} for part in case.parts]
+    states = [part.expected_state or {} for part in case.expectations]
     wanted = [entry for state in states for entry in state.items()]
     paths = [path for path, value in wanted if not is_optional(value)]
     # What may be absent must be in something that exists: a misspelt path would always be absent.
@@ -62,7 +62,7 @@ def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
     if may_change_nothing(case) or not passes_silent_agent(case, scorers):
         return ""
     leave = 'if nothing has to change, set "may_change_nothing": true'
-    if not any(map(partial(plays, case), case.parts)):
+    if not any(map(partial(judged_by_state, case), case.expectations)):
         return f"an agent that makes no call passes, as expected_state holds from the start; {leave}"
     failed = failing_calls(case)
     if failed:
@@ -87,13 +87,13 @@ def require_state(case: ResolvedCase) -> None:
 def _nothing_to_see(spec: WorldSpec, paths: Sequence[str]) -> str:
     """Say that a world has no state, or not the one that is expected; empty if it has."""
 
-    def found(world: World) -> str:
+    def unseen_in(world: World) -> str:
         unseen = [] if world.compared() else world.unseen()
         if unseen:
             return f"the world shows no state: {first_few(unseen, _SHOWN)}"
         return next(filter(None, map(world.not_read, paths)), "")
 
-    return spec.memory.once(("seen", *spec.key, *paths), lambda: _looked_at(spec, found))
+    return spec.memory.once(("seen", *spec.key, *paths), lambda: _looked_at(spec, unseen_in))
 
 
 def _looked_at(spec: WorldSpec, function: Callable[[World], _T]) -> _T:
@@ -109,32 +109,32 @@ def may_change_nothing(case: ResolvedCase) -> bool:
     It does with `may_change_nothing`, in the case or in each turn that is judged by state, or by
     expecting no call wherever it has expected calls.
     """
-    judged = [part for part in case.parts if _by_state(case, part)]
-    expected = [part for part in case.parts if part.calls is not None]
-    calls_nothing = bool(expected) and all(part.allows_no_call for part in expected)
+    judged = [part for part in case.expectations if _by_state(case, part)]
+    with_calls = [part for part in case.expectations if part.calls is not None]
+    calls_nothing = bool(with_calls) and all(part.allows_no_call for part in with_calls)
     return calls_nothing or case.expected.may_change_nothing or all(e.may_change_nothing for e in judged)
 
 
 def _is_by_state(case: ResolvedCase) -> bool:
-    return any(map(partial(_by_state, case), case.parts))
+    return any(map(partial(_by_state, case), case.expectations))
 
 
-def _by_state(case: ResolvedCase, part: Expectations) -> bool:
-    return bool(part.expected_state) or plays(case, part)
+def _by_state(case: ResolvedCase, expected: Expectations) -> bool:
+    return bool(expected.expected_state) or judged_by_state(case, expected)
 
 
 def _fails_anyway(case: ResolvedCase) -> bool:
     """Whether an agent that makes no call fails, whatever the state."""
     is_strict = case.thresholds.get("overall", 0.0) >= 1.0
-    return is_strict and any(map(partial(_needs_a_call, case), case.parts))
+    return is_strict and any(map(partial(_needs_a_call, case), case.expectations))
 
 
-def _needs_a_call(case: ResolvedCase, part: Expectations) -> bool:
+def _needs_a_call(case: ResolvedCase, expected: Expectations) -> bool:
     """Whether a check other than the state fails where nothing is called."""
-    allows_none = match_of(case, part) == "within" or (
-        plays(case, part) and not compares_results(case, part)
+    allows_none = match_of(case, expected) == "within" or (
+        judged_by_state(case, expected) and not compares_results(case, expected)
     )
-    return part.calls is not None and not part.allows_no_call and not allows_none
+    return expected.calls is not None and not expected.allows_no_call and not allows_none
 
 
 def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> bool:

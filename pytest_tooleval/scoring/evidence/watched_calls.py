@@ -12,7 +12,7 @@ from ...suite.expectations import Expectations
 from ...worlds.plain import Connection, Path, differences, path_text
 from ...worlds.play import look
 from ...worlds.world import State, World
-from ..references import expected_calls, key_of, plays
+from ..references import expected_calls, judged_by_state, key_of
 
 
 class Watched(NamedTuple):
@@ -25,25 +25,26 @@ class Watched(NamedTuple):
     unseen: Mapping[int, str]
 
 
-def watched(case: ResolvedCase, parts: Sequence[Expectations]) -> list[Watched]:
+def watched(case: ResolvedCase, expectations: Sequence[Expectations]) -> list[Watched]:
     """Make the expected calls of these parts on a new world. Raises WorldError.
 
     The last cases that were watched are remembered.
     """
     assert case.world is not None
-    look_at = partial(_watch, case, parts)
-    key = ("watched", *key_of(case, map(expected_calls, parts)), *(plays(case, part) for part in parts))
+    look_at = partial(_watch, case, expectations)
+    by_state = (judged_by_state(case, each) for each in expectations)
+    key = ("watched", *key_of(case, map(expected_calls, expectations)), *by_state)
     return case.world.memory.played(key, partial(look, case.world, look_at))
 
 
-def _watch(case: ResolvedCase, parts: Sequence[Expectations], world: World) -> list[Watched]:
+def _watch(case: ResolvedCase, expectations: Sequence[Expectations], world: World) -> list[Watched]:
     offered = {tool.name for tool in case.tools}
     watched = []
     state, every = world.state(), None
-    for part in parts:
+    for expected in expectations:
         unseen = {}
-        for index, call in enumerate(expected_calls(part)):
-            if not plays(case, part):
+        for index, call in enumerate(expected_calls(expected)):
+            if not judged_by_state(case, expected):
                 world.call(call.name, call.arguments, offered)
                 every = None
                 continue

@@ -68,13 +68,13 @@ def world_errors(scope: Scope) -> Findings:
 
 def nothing_errors(scope: Scope) -> Findings:
     """A conversation that an agent passes by doing nothing, unless the case says that this is right."""
-    parts, policies = [each.part for each in scope.parts], scope.case.policies
-    if any(policy.at_least for policy in policies) or any(map(partial(_expects, scope), parts)):
+    objects, policies = [each.written for each in scope.all], scope.case.policies
+    if any(policy.at_least for policy in policies) or any(map(partial(_expects, scope), objects)):
         return
     limits = [
         field
         for field in ("forbidden_calls", "max_calls", "expected_calls", "policies")
-        if any(getattr(part, field, None) for part in (*parts, scope.suite))
+        if any(getattr(one, field, None) for one in (*objects, scope.suite))
     ]
     leader = _leader(scope)
     of = "a turn, or the case," if leader == "turns" else "the case"
@@ -84,13 +84,13 @@ def nothing_errors(scope: Scope) -> Findings:
     yield Finding((*scope.at, leader), message + leave, at_key=True)
 
 
-def _expects(scope: Scope, part: Expectations) -> bool:
+def _expects(scope: Scope, expected: Expectations) -> bool:
     """Whether an agent that does nothing fails, or may pass by a word of the suite."""
     fields = ("expected_state", "expected_text", "expected_stop")
-    if part.may_change_nothing or any(getattr(part, name, None) is not None for name in fields):
+    if expected.may_change_nothing or any(getattr(expected, name, None) is not None for name in fields):
         return True
-    is_limit = (part.match or scope.case.match) == "within" and not part.allows_no_call
-    return part.calls is not None and not is_limit
+    is_limit = (expected.match or scope.case.match) == "within" and not expected.allows_no_call
+    return expected.calls is not None and not is_limit
 
 
 def user_errors(scope: Scope) -> Findings:
@@ -101,23 +101,24 @@ def user_errors(scope: Scope) -> Findings:
 
 
 def match_errors(scope: Scope) -> Findings:
-    part, match = scope.part, scope.part.match or scope.case.match
+    written, match = scope.written, scope.written.match or scope.case.match
     yield from end_errors(scope)
-    if match == "state" and part.calls is not None:
+    if match == "state" and written.calls is not None:
         if not scope.has_world:
-            field = "match" if part.match else "expected_tool" if part.gives_tool else "expected_calls"
+            of_calls = "expected_tool" if written.gives_tool else "expected_calls"
+            field = "match" if written.match else of_calls
             yield Finding((*scope.at, field), _NEEDS_WORLD)
-        yield from unplayable(part, scope.at)
-    if part.results and match != "state":
-        in_turns = [turn.match for turn in scope.case.turns or ()] if part is scope.case else []
+        yield from unplayable(written, scope.at)
+    if written.results and match != "state":
+        in_turns = [turn.match for turn in scope.case.turns or ()] if written is scope.case else []
         if "state" not in in_turns:
             yield Finding((*scope.at, "results"), 'only for "match": "state"; remove it', at_key=True)
 
 
 def end_errors(scope: Scope) -> Findings:
     """Ends of calls that the state shows, and matchers of results."""
-    by_state = (scope.part.match or scope.case.match) == "state"
-    for path, call in scope.part.placed_calls:
+    by_state = (scope.written.match or scope.case.match) == "state"
+    for path, call in scope.written.placed_calls:
         yield from matcher_findings({"result": call.result}, (*scope.at, *path))
         for field in ("status", "result") if by_state else ():
             if field in call.model_fields_set:
@@ -129,7 +130,7 @@ def end_errors(scope: Scope) -> Findings:
 
 
 def silent_match_errors(scope: Scope) -> Findings:
-    if scope.part.match == "contains" and scope.part.allows_no_call:
+    if scope.written.match == "contains" and scope.written.allows_no_call:
         yield Finding((*scope.at, "match"), f"the match {_SAYS_NOTHING}", at_key=True)
 
 
@@ -139,23 +140,23 @@ def answer_warnings(scope: Scope) -> Findings:
     live = suite.live_tools if case.live_tools is None else case.live_tools
     if scope.has_world or case.mock_responses or live or case.skip:
         return
-    if any(part.part.calls and not part.part.allows_no_call for part in scope.parts):
+    if any(each.written.calls and not each.written.allows_no_call for each in scope.all):
         message = "a model's calls get no answer but an error; give the case mock_responses or a world"
         yield Finding((*scope.at, _leader(scope)), message, at_key=True)
 
 
 def silent_match_warnings(scope: Scope) -> Findings:
     """Turns that say nothing with the `match` of their case."""
-    for part in scope.parts:
-        if scope.case.match == "contains" and part.part.match is None and part.part.allows_no_call:
-            field = "expected_tool" if part.part.gives_tool else "expected_calls"
-            yield Finding((*part.at, field), f"the case's match {_SAYS_NOTHING}", at_key=True)
+    for each in scope.all:
+        if scope.case.match == "contains" and each.written.match is None and each.written.allows_no_call:
+            field = "expected_tool" if each.written.gives_tool else "expected_calls"
+            yield Finding((*each.at, field), f"the case's match {_SAYS_NOTHING}", at_key=True)
 
 
-def unplayable(part: Expectations, at: Loc) -> Findings:
+def unplayable(expected: Expectations, at: Loc) -> Findings:
     """Expected calls that cannot be run, as they name no single tool or contain matchers."""
-    several = part.expected_calls is not None
-    placed = part.placed_calls if several else [((), call) for call in part.calls or ()]
+    several = expected.expected_calls is not None
+    placed = expected.placed_calls if several else [((), call) for call in expected.calls or ()]
     for path, call in placed:
         here = (*at, *path)
         if not isinstance(call.tool, str) or call.tool == ANY_TOOL:
@@ -168,7 +169,7 @@ def unplayable(part: Expectations, at: Loc) -> Findings:
 
 
 def state_errors(scope: Scope) -> Findings:
-    state, at = scope.part.expected_state, (*scope.at, "expected_state")
+    state, at = scope.written.expected_state, (*scope.at, "expected_state")
     if state is None:
         return
     if not scope.has_world:

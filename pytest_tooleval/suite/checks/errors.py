@@ -134,8 +134,8 @@ def _case_errors(suite: Suite, offered: ScopeTools, metrics: Metrics) -> Finding
 
 def _errors_of_parts(scope: Scope) -> Findings:
     checks = _OF_PARTS + (_OF_PARTS_OF_CONVERSATIONS if scope.case.kind == "conversation" else ())
-    for part in scope.parts:
-        yield from readable(*(errors(part) for errors in checks))
+    for each in scope.all:
+        yield from readable(*(errors(each) for errors in checks))
 
 
 def _refusals(scope: Scope) -> Findings:

@@ -22,7 +22,7 @@ _ENDS = ("status", "result")
 
 
 def prompt_errors(scope: Scope) -> Findings:
-    prompt, at = scope.part.prompt, (*scope.at, "prompt")
+    prompt, at = scope.written.prompt, (*scope.at, "prompt")
     if isinstance(prompt, str):
         if not prompt.strip():
             yield Finding(at, "an empty prompt; write what the user says")
@@ -42,38 +42,38 @@ def prompt_errors(scope: Scope) -> Findings:
 
 def tool_errors(scope: Scope) -> Findings:
     """Undefined tools, and a case without exactly one of `expected_tool` and `expected_calls`."""
-    part, at = scope.part, (*scope.at, "expected_tool")
-    if part.gives_tool:
-        yield from scope.tools.undefined(part.expected_tool, at)
-        if part.expected_calls is not None:
+    written, at = scope.written, (*scope.at, "expected_tool")
+    if written.gives_tool:
+        yield from scope.tools.undefined(written.expected_tool, at)
+        if written.expected_calls is not None:
             message = "expected_calls cannot be combined with expected_tool; keep one of them"
             yield Finding((*scope.at, "expected_calls"), message, at_key=True)
-    elif part.expected_calls is None and part is scope.case and scope.case.kind != "conversation":
+    elif written.expected_calls is None and written is scope.case and scope.case.kind != "conversation":
         expected = expected_at(TestCase, "expected_tool")
         yield Finding(at, f"missing; expected {expected}; or give expected_calls")
 
 
 def params_errors(scope: Scope) -> Findings:
-    part, at = scope.part, (*scope.at, "expected_params")
-    if part.expected_params is None:
+    written, at = scope.written, (*scope.at, "expected_params")
+    if written.expected_params is None:
         return
-    yield from matcher_findings(part.expected_params, at)
-    if part.expected_calls is not None:
+    yield from matcher_findings(written.expected_params, at)
+    if written.expected_calls is not None:
         message = (
             'cannot be combined with expected_calls; give each call its own params: {"tool": '
             '..., "params": ...}'
         )
         yield Finding(at, message, at_key=True)
-    elif not part.gives_tool:
+    elif not written.gives_tool:
         if scope.turn is not None or scope.case.leader == "world":
             yield Finding(at, "needs expected_tool, the tool that takes them", at_key=True)
-    elif part.expected_params and part.expected_tool is None:
+    elif written.expected_params and written.expected_tool is None:
         message = "expected_tool is null, so no params can be expected; fix one of the two"
         yield Finding(at, message, at_key=True)
 
 
 def expected_call_errors(scope: Scope) -> Findings:
-    for at, call in scope.part.placed_calls:
+    for at, call in scope.written.placed_calls:
         yield from _call_errors(call, (*scope.at, *at), scope.tools)
         for field in _ENDS if scope.case.kind != "conversation" else ():
             if field in call.model_fields_set:
@@ -81,26 +81,26 @@ def expected_call_errors(scope: Scope) -> Findings:
                     'needs answers to the calls; add "world": "module:Class" to the case, or write turns'
                 )
                 yield Finding((*scope.at, *at, field), message, at_key=True)
-    if scope.part.expected_calls is None and scope.part.call_order == "strict":
+    if scope.written.expected_calls is None and scope.written.call_order == "strict":
         message = "has no effect without expected_calls; remove it"
         yield Finding((*scope.at, "call_order"), message, at_key=True)
 
 
 def parallel_errors(scope: Scope) -> Findings:
     """A `parallel` that no answer can break, or that no answer can meet."""
-    part, at = scope.part, (*scope.at, "parallel")
-    if part.parallel is None or scope.case.kind == "chain":
+    written, at = scope.written, (*scope.at, "parallel")
+    if written.parallel is None or scope.case.kind == "chain":
         return
-    named = ([call for _, call in each.placed_calls] for each in part.alternatives)
+    named = ([call for _, call in each.placed_calls] for each in written.alternatives)
     if max(sum(ANY_TOOL not in call.tools for call in calls) for calls in named) < 2:
         message = 'has no effect with fewer than two expected_calls, not counting "*"; remove it'
         yield Finding(at, message, at_key=True)
-    elif scope.case.kind == "calls" and not part.parallel:
+    elif scope.case.kind == "calls" and not written.parallel:
         message = (
             'a prompt ends after one reply; add "world": "module:Class" to the case, or write turns'
         )
         yield Finding(at, message)
-    elif (part.match or scope.case.match) == "state":
+    elif (written.match or scope.case.match) == "state":
         message = 'with "match": "state", other calls may lead to the same state; write "contains"'
         yield Finding(at, message, at_key=True)
 
@@ -127,9 +127,9 @@ def _call_errors(
 
 def forbidden_call_errors(scope: Scope) -> Findings:
     """Forbidden calls, and tools that are both expected and forbidden."""
-    part, at = scope.part, scope.at
-    yield from call_errors(part.forbidden_calls, (*at, "forbidden_calls"), scope.tools)
-    holders = (part, scope.case, scope.suite)
+    written, at = scope.written, scope.at
+    yield from call_errors(written.forbidden_calls, (*at, "forbidden_calls"), scope.tools)
+    holders = (written, scope.case, scope.suite)
     calls = next((each.forbidden_calls for each in holders if each.forbidden_calls is not None), ())
     if not calls or calls == ANY_TOOL:
         return
@@ -141,8 +141,8 @@ def forbidden_call_errors(scope: Scope) -> Findings:
     forbids_all = any(
         name == ANY_TOOL and call != ANY_TOOL for name, call in zip(whole, calls, strict=True)
     )
-    expected: list[tuple[Loc, Any]] = [((*at, "expected_tool"), part.expected_tool)]
-    expected += [((*at, *path, "tool"), call.tool) for path, call in part.placed_calls]
+    expected: list[tuple[Loc, Any]] = [((*at, "expected_tool"), written.expected_tool)]
+    expected += [((*at, *path, "tool"), call.tool) for path, call in written.placed_calls]
     for path, name in expected:
         if isinstance(name, str) and (
             forbids_all

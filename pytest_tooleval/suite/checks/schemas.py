@@ -151,22 +151,22 @@ def case_world_warnings(scope: Scope) -> Findings:
     except WorldError as error:
         yield Finding((*scope.at, "world"), str(error))
         return
-    for part in scope.parts if methods else ():
-        for path, call in part.part.placed_calls:
+    for each in scope.all if methods else ():
+        for path, call in each.written.placed_calls:
             names = [name for name in call.tools if name != ANY_TOOL]
             if names and all(method_for(name, methods) is None for name in names):
-                yield Finding((*part.at, *path), f"the case's world has no method {show(names[0])}")
+                yield Finding((*each.at, *path), f"the case's world has no method {show(names[0])}")
 
 
 def params_warnings(scope: Scope) -> Findings:
     """Warnings about params of expected calls, forbidden calls and mocks of a case and its turns."""
-    for part in scope.parts:
-        yield from _empty_params(part)
-        for names, params, at in _expected(part.part, part.at):
+    for each in scope.all:
+        yield from _empty_params(each)
+        for names, params, at in _expected(each.written, each.at):
             is_row = scope.case._base is not None
             yield from impossible_params(names, params, at, scope.tools, from_rows=is_row)
             yield from _unlike_tools(names, params, at, scope.tools)
-        for names, params, at in _mocked(part):
+        for names, params, at in _mocked(each):
             yield from impossible_params(names, params, at, scope.tools)
     yield from forbidden_params_warnings(scope.case.forbidden_calls, scope.at, scope.tools)
 
@@ -194,11 +194,11 @@ def unknown_params(
             yield Finding((*at, name), _untaken(name, named), at_key=True)
 
 
-def _expected(part: Expectations, at: Loc) -> _Expected:
+def _expected(written: Expectations, at: Loc) -> _Expected:
     """Yield acceptable tools, their expected params, and the path of the params."""
-    if part.expected_params is not None:
-        yield part.expected_tools, part.expected_params, (*at, "expected_params")
-    for path, call in part.placed_calls:
+    if written.expected_params is not None:
+        yield written.expected_tools, written.expected_params, (*at, "expected_params")
+    for path, call in written.placed_calls:
         if call.params is not None:
             yield call.tools, call.params, (*at, *path, "params")
 
@@ -211,9 +211,9 @@ def _empty_params(scope: Scope) -> Findings:
     if scope.case.skip:
         return
     mode = scope.case.param_scoring or scope.suite.param_scoring or DEFAULT_MODE
-    if MODES[mode].counts_unexpected or (scope.part.match or scope.case.match) == "state":
+    if MODES[mode].counts_unexpected or (scope.written.match or scope.case.match) == "state":
         return
-    for names, params, at in _expected(scope.part, scope.at):
+    for names, params, at in _expected(scope.written, scope.at):
         takers = [tool for tool in scope.tools.named(names) if described(tool.parameters)]
         if not params and takers:
             listed = listing(described(takers[0].parameters), 3)

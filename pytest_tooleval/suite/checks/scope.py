@@ -101,7 +101,7 @@ class Scope(NamedTuple):
     turn: Turn | None = None
 
     @property
-    def part(self) -> TestCase | Turn:
+    def written(self) -> TestCase | Turn:
         return self.turn or self.case
 
     @property
@@ -109,7 +109,7 @@ class Scope(NamedTuple):
         return isinstance(self.case.world, str) or self.suite.world is not None
 
     @property
-    def parts(self) -> Iterator[Scope]:
+    def all(self) -> Iterator[Scope]:
         """The case and its turns."""
         yield self
         for index, turn in enumerate(self.case.turns or ()):

@@ -110,8 +110,8 @@ def _why_never(suite: Suite, case: TestCase, metric: str) -> str:
     if case.kind not in kinds:
         return f"{metric} is measured only in {' and '.join(_CASES[kind] for kind in kinds)}"
     mode = MODES[case.param_scoring or suite.param_scoring or DEFAULT_MODE]
-    parts = [part for part in (case, *(case.turns or ())) if part.calls is not None]
-    counts = (not part.takes_any and (part.match or case.match) != "contains" for part in parts)
+    judged = [each for each in (case, *(case.turns or ())) if each.calls is not None]
+    counts = (not each.takes_any and (each.match or case.match) != "contains" for each in judged)
     if metric == "no_extra_calls" and (mode.only_overall or not any(counts)):
         return "any number of calls is accepted here"
     if metric == "parameter_accuracy" and all(each.params is None for each in case.calls or ()):

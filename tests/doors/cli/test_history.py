@@ -216,7 +216,7 @@ def test_the_tools_that_were_called_in_place_of_others(history: History, invoke:
     for name, called in (("one", "a"), ("two", HOSTILE), ("three", "c")):
         case = case_of(name, outcome="failed")
         choice = CallPair(expected="a", called=called, hallucinated=called == "c")
-        trials = tuple(structs.replace(trial, choices=(choice,)) for trial in case.trials)
+        trials = tuple(structs.replace(trial, call_pairs=(choice,)) for trial in case.trials)
         cases.append(structs.replace(case, trials=trials))
     keep(history, 1, *cases)
 

@@ -125,7 +125,7 @@ def trial(
         scores=scores,
         passed=overall >= 1.0 - 1e-9,
         failure=failure,
-        choices=(CallPair(expected=tool, called=called),),
+        call_pairs=(CallPair(expected=tool, called=called),),
         trial=number,
     )
 
@@ -458,12 +458,12 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         metric: Score(0.0, text, (Check(text, "", text, 0.0, text),)),
     }
     made = trial_of(
-        Transcript(prompt, (structs.replace(reply, answers=answers, status=("refused", None)),)),
+        Transcript(prompt, (structs.replace(reply, tool_answers=answers, status=("refused", None)),)),
         scores=scores,
         failure="wrong_value",
         not_played=(text,),
         calls_made=1,
-        choices=(CallPair(expected=text, called="x"), CallPair(called=text, hallucinated=True)),
+        call_pairs=(CallPair(expected=text, called="x"), CallPair(called=text, hallucinated=True)),
     )
     failed = TrialResult(error=TrialError("timeout", text), trial=1)
     return result_of(

@@ -158,7 +158,7 @@ def test_cases_are_filtered_by_the_tools_that_were_mixed_up(draw: Draw) -> None:
         "quiet": CallPair(),
     }
     rows = [
-        row("failed", structs.replace(trial(), choices=(choice,)), case=name)
+        row("failed", structs.replace(trial(), call_pairs=(choice,)), case=name)
         for name, choice in found.items()
     ]
     opened = draw(document(*rows))
@@ -235,7 +235,7 @@ def test_a_call_that_did_not_end_well_says_so(draw: Draw) -> None:
     calls = tuple(ToolCall(name, {}, id=name) for name in names)
     answer = {"role": "tool", "tool_call_id": "ask", "content": "timed out"}
     statuses: tuple[CallStatus | None, ...] = ("refused", "error", "waiting", None, None)
-    stopped = structs.replace(reply, calls=calls, status=statuses, answers=(answer,))
+    stopped = structs.replace(reply, calls=calls, status=statuses, tool_answers=(answer,))
     line = "look was answered with an error, so it was not played on the world"
     talk = structs.replace(made.transcript, replies=(stopped,))
     shown = structs.replace(made, transcript=talk, not_played=(line,))

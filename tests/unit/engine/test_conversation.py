@@ -74,7 +74,7 @@ async def test_a_chain_ends_with_the_expected_tool() -> None:
     transcript = await model.run(chain())
     assert [made.name for made in transcript.calls] == ["search", "check", "book"]
     assert len(model.requests) == 3
-    assert transcript.replies[-1].answers == ()
+    assert transcript.replies[-1].tool_answers == ()
     assert all(request.tools == [BOOK, SEARCH, CHECK] for request in model.requests)
 
 
@@ -97,7 +97,7 @@ async def test_every_parallel_call_is_answered_by_its_id() -> None:
         says(call("search", id="x"), call("check", id="y"), call("nope", id="z")), says(call("book"))
     )
     transcript = await model.run(chain())
-    answers = {a["tool_call_id"]: a["content"] for a in transcript.replies[0].answers}
+    answers = {a["tool_call_id"]: a["content"] for a in transcript.replies[0].tool_answers}
     assert list(answers) == ["x", "y", "z"]
     assert answers["y"] == "free"
     assert json.loads(answers["x"]) == {"found": 1}
@@ -141,7 +141,7 @@ async def test_broken_arguments_go_back_as_an_object(arguments: object) -> None:
     (sent,) = model.requests[1].messages[1]["tool_calls"]
     assert isinstance(json.loads(sent["function"]["arguments"]), dict)
     assert transcript.calls[0].arguments is None
-    assert "not a JSON object" in transcript.replies[0].answers[0]["content"]
+    assert "not a JSON object" in transcript.replies[0].tool_answers[0]["content"]
 
 
 async def test_a_call_without_a_name_goes_back_with_one() -> None:
@@ -179,7 +179,7 @@ async def test_it_never_takes_more_than_max_rounds(most: int) -> None:
     model = Model(says(call("search")))
     transcript = await model.run(chain(max_rounds=most))
     assert len(transcript.replies) == len(model.requests) == most
-    assert transcript.replies[-1].answers == ()
+    assert transcript.replies[-1].tool_answers == ()
 
 
 async def test_a_pause_is_no_round() -> None:
@@ -201,18 +201,18 @@ async def test_what_the_provider_ran_needs_no_answer() -> None:
     model = Model(says(RAN, call("search", "{", "s")), says(RAN, content="Found."))
     transcript = await model.run(chain())
     first, last = transcript.replies
-    assert [each["tool_call_id"] for each in first.answers] == ["s"]
+    assert [each["tool_call_id"] for each in first.tool_answers] == ["s"]
     assert first.status == ("ok", "refused")
     carried = model.requests[1].messages[1]
     assert [each["id"] for each in carried["tool_calls"]] == ["s"]
-    assert ([made.name for made in last.calls], last.answers) == (["web_search"], ())
+    assert ([made.name for made in last.calls], last.tool_answers) == (["web_search"], ())
 
 
 async def test_what_the_provider_ran_may_be_forbidden() -> None:
     model = Model(says(RAN, call("search", id="s")), says(call("book")))
     transcript = await model.run(chain(forbidden_calls=["*"]))
     (reply,) = transcript.replies
-    assert (reply.status, reply.answers) == (("ok", "refused"), ())
+    assert (reply.status, reply.tool_answers) == (("ok", "refused"), ())
 
 
 async def test_no_later_error_hides_what_the_provider_ran() -> None:
@@ -270,7 +270,7 @@ async def test_a_forbidden_call_ends_it() -> None:
     model = Model(says(call("search")), says(call("check", '{"day": 2}')), says(call("book")))
     transcript = await model.run(chain(forbidden_calls=[params]))
     assert [made.name for made in transcript.calls] == ["search", "check"]
-    assert transcript.replies[-1].answers == ()
+    assert transcript.replies[-1].tool_answers == ()
 
 
 async def test_an_error_in_a_later_round_is_the_trials_error() -> None:
@@ -342,7 +342,7 @@ async def test_a_turn_without_an_end_ends_the_conversation(tmp_path: Path) -> No
     model = Model(says(call("look")))
     transcript = await model.run(talk(tmp_path, {}, {}, max_rounds=3))
     assert len(transcript.replies) == len(model.requests) == 3
-    assert transcript.replies[-1].answers == ()
+    assert transcript.replies[-1].tool_answers == ()
 
 
 async def test_a_turn_in_which_nothing_was_said_or_called_ends_the_conversation(tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ async def test_turns_without_a_world_are_answered_by_mocks(tmp_path: Path) -> No
         mock_responses={"check": "free"},
     )
     transcript = await model.run(case)
-    answers = [answer["content"] for reply in transcript.replies for answer in reply.answers]
+    answers = [answer["content"] for reply in transcript.replies for answer in reply.tool_answers]
     assert answers == ['{"error": "there is no tool \'check\'"}', "free"]
 
 

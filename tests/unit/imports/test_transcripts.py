@@ -202,8 +202,8 @@ def test_what_a_tool_asks_within_is_an_inner_agents(tmp_path: Path) -> None:
         ("accounts", True, []),
         ("triage", False, []),
     ]
-    assert [each["content"] for each in replies[0].answers] == ["Done."]
-    assert [each["content"] for each in replies[1].answers] == ["ok"]
+    assert [each["content"] for each in replies[0].tool_answers] == ["Done."]
+    assert [each["content"] for each in replies[1].tool_answers] == ["ok"]
 
 
 def test_what_a_tool_or_another_library_asks_within_is_no_run_of_its_own(tmp_path: Path) -> None:

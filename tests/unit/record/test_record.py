@@ -263,7 +263,7 @@ def test_replayed_and_recovered_hold_for_the_whole_conversation() -> None:
 def test_messages_are_the_whole_conversation() -> None:
     question, answer = {"role": "user", "content": "q"}, {"role": "tool"}
     made = _reply()
-    transcript = Transcript((question,), (structs.replace(made, answers=(answer,)), made))
+    transcript = Transcript((question,), (structs.replace(made, tool_answers=(answer,)), made))
     assert [message["role"] for message in transcript.messages] == [
         "user",
         "assistant",

@@ -192,7 +192,7 @@ def test_a_summary_of_thousands_of_models_fits() -> None:
 def test_tools_that_were_mixed_up_are_listed_the_most_frequent_first() -> None:
     pairs = [("a", "b"), (None, "b"), (None, "b"), ("a", "a"), (None, None)]
     trials = [
-        structs.replace(trial(n), choices=(CallPair(expected=expected, called=called),))
+        structs.replace(trial(n), call_pairs=(CallPair(expected=expected, called=called),))
         for n, (expected, called) in enumerate(pairs)
     ]
     text = report(row("failed", *trials))
@@ -211,7 +211,7 @@ def everywhere(evil: str, limit: int = SUMMARY_LIMIT) -> str:
     cases = [row(outcome, trial(0, 0.6), trial(1), **names) for outcome in outcomes]
     cases[0]["scores"][evil] = 0.5
     confused = (CallPair(expected=evil, called="b"), CallPair(called=evil, hallucinated=True))
-    cases[0]["trials"] = [structs.replace(trial(), choices=confused)]
+    cases[0]["trials"] = [structs.replace(trial(), call_pairs=confused)]
     cases.append(row("passed", trial(), **{**names, "suite": "other"}))
     found = document(
         *cases,

@@ -145,7 +145,7 @@ def test_text_that_was_a_call_is_not_shown_twice() -> None:
 
 def test_tool_answers_are_part_of_the_conversation() -> None:
     answer = {"role": "tool", "content": '{"flights": []}'}
-    first = Reply(message={"role": "assistant"}, calls=(ToolCall("search", {}),), answers=(answer,))
+    first = Reply(message={"role": "assistant"}, calls=(ToolCall("search", {}),), tool_answers=(answer,))
     shown = render_transcript(TrialResult(transcript=Transcript((), (first,))))
     assert shown.splitlines()[1:] == ["    assistant  calls search()", '    tool       {"flights": []}']
 
@@ -164,7 +164,7 @@ def test_calls_that_did_not_end_well_say_so() -> None:
         {"role": "tool", "tool_call_id": name, "content": "?"} for name in ends if name != "open"
     )
     reply = Reply(
-        message={"role": "assistant"}, calls=calls, answers=answers, status=tuple(ends.values())
+        message={"role": "assistant"}, calls=calls, tool_answers=answers, status=tuple(ends.values())
     )
     shown = render_transcript(TrialResult(transcript=Transcript((), (reply,))))
     assert re.findall(r"calls (.*)", shown) == [

@@ -176,7 +176,7 @@ def test_what_an_agent_says_inside_is_no_part_of_the_conversation() -> None:
     assert texts == ["Refund A1.", "", "open", "Done."]
     assert made.agents == ("triage", "billing")
     first, *_ = made.replies
-    assert [each["tool_call_id"] for each in first.answers] == ["ask_billing"]
+    assert [each["tool_call_id"] for each in first.tool_answers] == ["ask_billing"]
     assert [each.inner for each in made.replies] == [False, True, True, True, False]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.scoring.assignment import MAX_ACTUAL, Row, counted_calls, pair
+from pytest_tooleval.scoring.assignment import MAX_ACTUAL, Row, call_count, pair
 from pytest_tooleval.scoring.one_call import CorrectShare
 from pytest_tooleval.suite.expectations import Match
 
@@ -57,7 +57,7 @@ def test_the_score_is_the_best_there_is(rows: list[Row], match: Match, in_order:
 
     optional = sum(row.optional for row in rows)
     taken = sum(rows[i].optional for i in pairing.pairs)
-    most = counted_calls(match, len(rows) - optional + taken, len(rows[0].shares))
+    most = call_count(match, len(rows) - optional + taken, len(rows[0].shares))
     score = pairing.exact / most if most else Fraction(1)
     required = len(pairing.pairs) - taken
     assert (score, required) == best_score(rows, match, in_order=in_order)

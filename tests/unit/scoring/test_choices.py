@@ -22,7 +22,7 @@ from .test_properties import ARGUMENTS, EXPECTED_CALLS, PARAMS, TOOLS
 def choices(result: TrialResult) -> list[tuple[str | None, str | None]]:
     return [
         (each.expected, f"!{each.called}" if each.hallucinated else each.called)
-        for each in result.choices
+        for each in result.call_pairs
     ]
 
 
@@ -87,10 +87,10 @@ def test_every_expected_call_and_every_call_stands_in_one_choice(
 
     made = score(calls, expected_calls=expected, call_order=order)
 
-    assert sum(each.expected is not None for each in made.choices) == len(expected)
-    called = Counter(each.called for each in made.choices if each.called is not None)
+    assert sum(each.expected is not None for each in made.call_pairs) == len(expected)
+    called = Counter(each.called for each in made.call_pairs if each.called is not None)
     assert called == Counter(each.name for each in calls)
-    right = sum(each.expected == each.called for each in made.choices if each.called)
+    right = sum(each.expected == each.called for each in made.call_pairs if each.called)
     if order == "any" and (expected or calls):
         share = right / max(len(expected), len(calls))
         assert made.values["tool_selection"] == pytest.approx(share if expected else 0.0)
@@ -102,6 +102,6 @@ def test_the_diagonal_of_one_expected_call_is_tool_selection(
 ) -> None:
     made = score(calls, expected_tool=name, expected_params=params)
 
-    (first,) = [each for each in made.choices if each.expected is not None]
+    (first,) = [each for each in made.call_pairs if each.expected is not None]
     assert made.values["tool_selection"] == float(first.expected == first.called)
-    assert len(made.choices) == max(1, len(calls))
+    assert len(made.call_pairs) == max(1, len(calls))

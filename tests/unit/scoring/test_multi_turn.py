@@ -47,7 +47,7 @@ def test_a_repeat_that_is_answered_differently_is_not_redundant() -> None:
     def redundancy(*contents: str) -> float | None:
         message = {"role": "assistant", "content": None}
         replies = [
-            Reply(message=message, calls=(A,), answers=({"role": "tool", "content": content},))
+            Reply(message=message, calls=(A,), tool_answers=({"role": "tool", "content": content},))
             for content in contents
         ]
         case = resolved(None, **CHAIN)
@@ -288,7 +288,7 @@ def test_to_repeat_what_a_tool_answered_with_an_error_is_no_surplus() -> None:
             for id, content in zip(ids, contents, strict=True)
         ]
         replies = [
-            Reply(message={"role": "assistant"}, calls=(each,), answers=(answer,))
+            Reply(message={"role": "assistant"}, calls=(each,), tool_answers=(answer,))
             for each, answer in zip(made, answers, strict=True)
         ]
         transcript = Transcript((), tuple(replies))

@@ -33,7 +33,7 @@ def reply(*calls: ToolCall, **more: Any) -> Reply:
     return Reply(
         message={"role": "assistant", "content": None},
         calls=calls,
-        **{"answers": answers, "status": ("ok",) * len(calls), **more},
+        **{"tool_answers": answers, "status": ("ok",) * len(calls), **more},
     )
 
 
@@ -134,17 +134,17 @@ def test_an_agent_with_its_own_loop(
 
 
 def test_messages_whose_answers_come_later_are_parallel() -> None:
-    first, second = reply(made("a"), answers=(), status=()), reply(made("b"))
-    late = structs.replace(second, answers=(*second.answers, *reply(made("a")).answers))
+    first, second = reply(made("a"), tool_answers=(), status=()), reply(made("b"))
+    late = structs.replace(second, tool_answers=(*second.tool_answers, *reply(made("a")).tool_answers))
     assert judged(talk(TWO, True), first, late).passed
     assert not judged(talk(TWO, False), first, late).passed
 
 
 def test_an_agent_that_is_a_tool_makes_its_calls_in_replies_of_its_own() -> None:
     by = [{"tool": "a"}, {"tool": "b", "agent": "inner"}]
-    outer = reply(made("a"), agent="outer", answers=(), status=())
+    outer = reply(made("a"), agent="outer", tool_answers=(), status=())
     inner = reply(structs.replace(made("b"), agent="inner"), agent="inner", inner=True)
-    answered = structs.replace(inner, answers=(*inner.answers, *reply(made("a")).answers))
+    answered = structs.replace(inner, tool_answers=(*inner.tool_answers, *reply(made("a")).tool_answers))
     assert judged(talk(by, False), outer, answered).passed
     assert not judged(talk(by, True), outer, answered).passed
 

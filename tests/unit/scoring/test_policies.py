@@ -339,7 +339,7 @@ def test_an_error_of_our_own_world_counts_in_a_sum(tmp_path: Path) -> None:
         call = ToolCall("refund", {"order": "A1", "amount": 101}, id="c")
         answer = {"role": "tool", "tool_call_id": "c", "content": ERROR}
         made = Reply(
-            message={}, calls=(call,), answers=(answer,), status=("error",), by_suite=(by_suite,)
+            message={}, calls=(call,), tool_answers=(answer,), status=("error",), by_suite=(by_suite,)
         )
         ends = Reply(message={"role": "assistant", "content": "no"})
         assert score_transcript(case, Transcript((), (made, ends))).values["policies"] == value

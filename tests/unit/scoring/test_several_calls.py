@@ -133,7 +133,7 @@ def test_any_tool_takes_any_number_of_calls(
     if expected == [ANY]:
         alone = score([call(name) for name in made], expected_tool="*")
         assert (trial.passed, trial.values) == (alone.passed, alone.values)
-        assert trial.choices == alone.choices == ()
+        assert trial.call_pairs == alone.call_pairs == ()
 
 
 def test_any_tool_with_params_scores_the_best_call() -> None:

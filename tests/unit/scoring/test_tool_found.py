@@ -58,9 +58,9 @@ def test_what_was_found(expected: Any, searched: list[Any], shown: bool, value: 
 
 
 def test_a_tool_that_no_search_returned_was_not_found() -> None:
-    (choice,) = found(SHIP, ["find"]).choices
+    (choice,) = found(SHIP, ["find"]).call_pairs
     assert choice == CallPair(expected="ship", called="pay", not_found=True)
-    (choice,) = found(SHIP, ["ship"]).choices
+    (choice,) = found(SHIP, ["ship"]).call_pairs
     assert choice == CallPair(expected="ship", called="pay")
     score = found(SHIP, ["find"]).scores["tool_found"]
     assert score.explanation == "0 of 1 expected tool found; found crm.find"

@@ -28,8 +28,8 @@ from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.other_files import read_attacks
 from pytest_tooleval.suite.resolved import resolve
-from pytest_tooleval.variants.answers import OUR_ATTACKS, harmless
 from pytest_tooleval.variants.builtin import add_built_in
+from pytest_tooleval.variants.tool_answers import OUR_ATTACKS, harmless
 from pytest_tooleval.variants.variant import Variants
 
 NOTHING = {"type": "object", "properties": {}}
@@ -245,7 +245,7 @@ def test_a_note_stands_in_any_answer(content: str) -> None:
 def reply(*names: str, text: str = "", answer: str = "") -> Reply:
     calls = tuple(ToolCall(name, {"text": "hi"} if name == "send" else {}) for name in names)
     answers = tuple({"role": "tool", "content": answer} for _ in names) if answer else ()
-    return Reply(message={"content": text}, calls=calls, answers=answers)
+    return Reply(message={"content": text}, calls=calls, tool_answers=answers)
 
 
 NOTE = "call pay"

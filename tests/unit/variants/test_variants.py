@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from builders import git, tool
 
+from pytest_tooleval.engine.model_under_test import model_request
 from pytest_tooleval.engine.models.spec import HttpModel
-from pytest_tooleval.engine.players import player_request
 from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.suite.case import ResolvedCase
@@ -54,7 +54,7 @@ def vary(text: str, suite: Suite, others: Sequence[Suite] = ()) -> ResolvedCase 
 
 def tools_of(case: ResolvedCase) -> Sequence[Any]:
     """The tools as a model gets them."""
-    return player_request(case, HttpModel("m", ""), {}, case.messages, Toolbox(case)).tools
+    return model_request(case, HttpModel("m", ""), {}, case.messages, Toolbox(case)).tools
 
 
 def names(case: ResolvedCase | None) -> list[str]:

@@ -20,7 +20,7 @@ from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.worlds import play as play_module
 from pytest_tooleval.worlds import world as world_module
 from pytest_tooleval.worlds.plain import as_json, differences, look_up, path_text, plain, read_path
-from pytest_tooleval.worlds.play import PlayedCalls, play
+from pytest_tooleval.worlds.play import CallsToPlay, play
 from pytest_tooleval.worlds.tools import tools_of
 from pytest_tooleval.worlds.world import Memory, World, WorldSpec
 
@@ -31,7 +31,7 @@ def spec(folder: Path, code: str, target: str = "things:Things", **args: Any) ->
 
 
 def answer(world: WorldSpec, name: str, /, **arguments: Any) -> str:
-    ((content,),) = play(world, [PlayedCalls([ToolCall(name, arguments)], [name])]).answers
+    ((content,),) = play(world, [CallsToPlay([ToolCall(name, arguments)], [name])]).tool_answers
     return content
 
 
@@ -96,8 +96,8 @@ def test_calls_change_the_state_and_are_answered_as_json(tmp_path: Path) -> None
     world = spec(tmp_path, code, start="a")
     calls = [ToolCall("ADD", {"item": "b"}), ToolCall("fail", {"order": 7}), ToolCall("add", {"no": 1})]
     calls += [ToolCall("remove", {}), ToolCall("add", None, "{"), ToolCall("_hidden", {})]
-    played = play(world, [PlayedCalls(calls, ["add", "fail"])])
-    first, *errors = map(json.loads, played.answers[0])
+    played = play(world, [CallsToPlay(calls, ["add", "fail"])])
+    first, *errors = map(json.loads, played.tool_answers[0])
     assert first == {"at": "2026-01-02", "items": [1]}
     assert errors[0] == {"error": "LookupError: there is no order 7"}
     assert errors[1]["error"].startswith("TypeError: ")
@@ -107,7 +107,7 @@ def test_calls_change_the_state_and_are_answered_as_json(tmp_path: Path) -> None
         {"error": "there is no tool '_hidden'"},
     ]
     assert played.states == [{"Things": {"items": ["a", "b"]}}]
-    assert play(world, [PlayedCalls([], [])]).states == [{"Things": {"items": ["a"]}}]
+    assert play(world, [CallsToPlay([], [])]).states == [{"Things": {"items": ["a"]}}]
 
 
 def test_a_method_answers_for_the_tool_of_a_server_with_its_name(tmp_path: Path) -> None:
@@ -120,9 +120,11 @@ def test_a_method_answers_for_the_tool_of_a_server_with_its_name(tmp_path: Path)
     """
     names = ["mcp__things__get", "mcp__shop__get", "mcp__shop__put_all", "mcp__shop__", "mcp__a__b__get"]
     calls = [ToolCall(name, {}) for name in [*names, "mcp__other__get"]]
-    played = play(spec(tmp_path, code), [PlayedCalls(calls, names)])
-    assert played.answers[0][:3] == ["one", "two", "three"]
-    assert ["there is no tool" in answer for answer in played.answers[0]] == [False] * 3 + [True] * 3
+    played = play(spec(tmp_path, code), [CallsToPlay(calls, names)])
+    assert played.tool_answers[0][:3] == ["one", "two", "three"]
+    assert ["there is no tool" in answer for answer in played.tool_answers[0]] == [False] * 3 + [
+        True
+    ] * 3
 
 
 def test_a_world_may_answer_all_calls_itself(tmp_path: Path) -> None:
@@ -135,8 +137,8 @@ def test_a_world_may_answer_all_calls_itself(tmp_path: Path) -> None:
     """
     world = spec(tmp_path, code)
     calls = [ToolCall("Look", {"name": "x"}), ToolCall("go", None, "{")]
-    played = play(world, [PlayedCalls(calls, [])])
-    assert list(map(json.loads, played.answers[0])) == [
+    played = play(world, [CallsToPlay(calls, [])])
+    assert list(map(json.loads, played.tool_answers[0])) == [
         {"name": "x"},
         {"error": "the arguments are not a JSON object"},
     ]
@@ -370,10 +372,10 @@ def test_each_call_has_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """
     world = spec(tmp_path, code)
     calls = [ToolCall("go", {"s": seconds}) for seconds in (0.2, 0.2, 0.2, 0.8)]
-    assert play(world, [PlayedCalls(calls[:3], ["go"])]).answers == [["null"] * 3]
+    assert play(world, [CallsToPlay(calls[:3], ["go"])]).tool_answers == [["null"] * 3]
     for chosen in (calls[3:], calls):
         with pytest.raises(WorldError, match=r"^Things\.go gave no answer within 0\.5 s$"):
-            play(world, [PlayedCalls(chosen, ["go"])])
+            play(world, [CallsToPlay(chosen, ["go"])])
 
 
 def test_too_long_an_answer_is_told_to_the_model(

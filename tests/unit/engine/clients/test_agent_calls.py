@@ -355,7 +355,7 @@ def calls(transcript: Transcript) -> list[tuple[str, object]]:
 
 
 def contents(transcript: Transcript) -> list[object]:
-    return [answer["content"] for each in transcript.replies for answer in each.answers]
+    return [answer["content"] for each in transcript.replies for answer in each.tool_answers]
 
 
 @pytest.mark.parametrize("name", ["books", "books_later", "in_a_loop_of_its_own", "in_threads"])
@@ -380,7 +380,7 @@ def test_the_answers_to_parallel_calls_come_in_the_order_in_which_these_ran(
 ) -> None:
     case = chain(mock_responses={"search": {"$sequence": ["first", "second"]}})
     transcript = run(runner, folder, "parallel_and_backwards", case)
-    ((one, two),) = [reply.answers for reply in transcript.replies if reply.answers]
+    ((one, two),) = [reply.tool_answers for reply in transcript.replies if reply.tool_answers]
     assert (one["tool_call_id"], one["content"]) == ("c1", "first")
     assert (two["tool_call_id"], two["content"]) == ("c0", "second")
 
@@ -423,7 +423,7 @@ def test_a_forbidden_call_ends_the_run_and_is_not_answered(
     name = "books" if multi_turn else "books_anything"
     transcript = run(runner, folder, name, case)
     assert [made for made, _ in calls(transcript)] == ["search", "book"]
-    assert transcript.replies[-1].answers == ()
+    assert transcript.replies[-1].tool_answers == ()
     assert not (folder / "sorry.txt").exists()
 
 

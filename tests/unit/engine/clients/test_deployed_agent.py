@@ -146,7 +146,7 @@ async def test_how_calls_ended_is_read(end: Any, status: str | None, content: st
     found, calls = await read_by(ENDED, {"reply": "It rains.", "steps": [{**STEP, **end}]})
     assert calls == CALLED
     (called,) = found.earlier or ()
-    assert (called.status, [each["content"] for each in called.answers]) == ((status,), [content])
+    assert (called.status, [each["content"] for each in called.tool_answers]) == ((status,), [content])
 
 
 def item(id: str, **output: Any) -> list[dict[str, Any]]:
@@ -194,9 +194,9 @@ async def test_the_documents_of_apis_have_the_answers_of_tools(api: str, documen
     assert found.message["content"] == "It rains."
     (called,) = found.earlier or ()
     assert called.status == ("ok", "error", "error", None)
-    assert [each["content"] for each in called.answers] == ["rain", '{"error": "503"}', "no", None]
+    assert [each["content"] for each in called.tool_answers] == ["rain", '{"error": "503"}', "no", None]
     steps, _ = await read_by(api, document, sequential=True)
-    assert [len(reply.answers) for reply in steps.replies] == [1, 1, 1, 1, 0]
+    assert [len(reply.tool_answers) for reply in steps.replies] == [1, 1, 1, 1, 0]
 
 
 @pytest.mark.parametrize("text", ["It rains.", None])
@@ -205,7 +205,7 @@ async def test_each_step_can_be_a_reply_of_its_own(text: str | None) -> None:
     document = {"reply": text, "steps": steps}
     found, calls = await read_by(ENDED, document, sequential=True)
     assert calls == CALLED * 3
-    told = [[each["content"] for each in reply.answers] for reply in found.replies]
+    told = [[each["content"] for each in reply.tool_answers] for reply in found.replies]
     assert told == [["0"], ["1"], ["2"], *([[]] if text else [])]
     at_once, _ = await read_by(ENDED, document)
     assert len(at_once.replies) == (2 if text else 1)

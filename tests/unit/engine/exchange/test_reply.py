@@ -108,7 +108,10 @@ def test_a_call_written_as_text_is_recovered(content: object) -> None:
 
 def test_a_call_that_an_agent_returns_as_text_did_not_run_unless_a_tool_answered_it() -> None:
     answered = {"role": "tool", "tool_call_id": "c", "content": "rain"}
-    replies = [ChatAnswer(says(content=WRITTEN)), ChatAnswer(says(content=WRITTEN), answers=(answered,))]
+    replies = [
+        ChatAnswer(says(content=WRITTEN)),
+        ChatAnswer(says(content=WRITTEN), tool_answers=(answered,)),
+    ]
     run = ChatAnswer(says(content="Done."), earlier=tuple(replies))
     read = read_replies(run, ChatRequest([], [tool("get_weather")]), cached=False)
     assert [each.status for each in read.all] == [("refused",), (), ()]

@@ -277,7 +277,7 @@ def test_parts_of_gemini(snake: bool) -> None:
         ("url_context", {"url": "x"}),
     ]
     assert reply.message["programs"] == [{"id": None, "code": "1 + 1", "result": "2"}]
-    assert ([each["content"] for each in reply.answers], last.text) == (['{"ok": 1}'], "Paid.")
+    assert ([each["content"] for each in reply.tool_answers], last.text) == (['{"ok": 1}'], "Paid.")
 
 
 def kinds_of(union: object) -> list[str]:

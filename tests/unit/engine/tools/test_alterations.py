@@ -24,6 +24,6 @@ async def test_an_answer_with_a_picture(altered: AlteredAnswers, content: object
     mocks = {"look": [{"type": "text", "text": "red"}, picture()]}
     case = case_of(tool("look"), tool("say"), expected_tool="say", multi_turn=True, mock_responses=mocks)
     case = structs.replace(case, altered=altered)
-    found = await Toolbox(case, [Mocks(case)]).answers([ToolCall("look", {})])
+    found = await Toolbox(case, [Mocks(case)]).answer_calls([ToolCall("look", {})])
     assert found is not None
     assert [each.content for each in found] == [content]

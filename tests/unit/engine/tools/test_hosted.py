@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from builders import tool
 
+from pytest_tooleval.engine.model_under_test import model_request
 from pytest_tooleval.engine.models.spec import HttpModel
-from pytest_tooleval.engine.players import player_request
 from pytest_tooleval.engine.tools.hosted import hosted_tools, refusal, with_secrets
 from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.errors import ModelError
@@ -51,7 +51,7 @@ def test_a_provider_gets_its_own(model: str, sent: Any) -> None:
 def test_what_a_model_is_offered() -> None:
     choice = {"allowed_tools": ["crm.find", "sql"], "mode": "required"}
     made = case(provider_tools={"openai": [{"type": "tool_search"}]}, tool_choice=choice)
-    request = player_request(made, HttpModel("m", model="openai/gpt-5.5"), {}, (), Toolbox(made))
+    request = model_request(made, HttpModel("m", model="openai/gpt-5.5"), {}, (), Toolbox(made))
     find, sql, search = request.tools
     assert find["namespace"] == {"name": "crm", "description": "Customers."}
     assert (sql, search) == (SQL, {"type": "tool_search"})

@@ -21,7 +21,7 @@ class Box:
         self._toolbox = Toolbox(case, [Mocks(case)])
 
     async def all(self, call: ToolCall) -> list[ToolAnswer]:
-        found = await self._toolbox.answers([call])
+        found = await self._toolbox.answer_calls([call])
         assert found is not None
         return found
 

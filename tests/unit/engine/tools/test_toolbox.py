@@ -28,5 +28,5 @@ async def test_a_forbidden_call_runs_no_tool(mode: str, name: str, amount: str) 
     made = ToolCall.parse(name, f'{{"amount": {amount}}}')
 
     assert await toolbox.check_own(made) is None
-    assert await toolbox.answers([made]) is None
-    assert await toolbox.answers([ToolCall("refund", {"amount": "90"})]) is not None
+    assert await toolbox.answer_calls([made]) is None
+    assert await toolbox.answer_calls([ToolCall("refund", {"amount": "90"})]) is not None

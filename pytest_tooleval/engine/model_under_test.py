@@ -30,7 +30,7 @@ _REFUSED: CallStatus = "refused"
 _MOST_PAUSES = 20
 
 
-def player_request(
+def model_request(
     case: ResolvedCase,
     spec: ModelSpec,
     sampling: Mapping[str, Any],
@@ -71,7 +71,7 @@ def _named(case: ResolvedCase, name: str) -> dict[str, Any]:
     return naming(_offered(tool, case))
 
 
-class Player:
+class ModelUnderTest:
     """The model or agent of one trial."""
 
     __slots__ = ("_case", "_models", "_sampling", "_spec", "_trial")
@@ -83,11 +83,11 @@ class Player:
         self._sampling = sampling_for(spec, case)
         self._trial = trial
 
-    async def play(self, messages: list[Message], toolbox: Toolbox) -> list[Reply]:
+    async def take_turn(self, messages: list[Message], toolbox: Toolbox) -> list[Reply]:
         """Return the replies of a turn, and add its messages to `messages`. Raises ModelError."""
         case, replies = self._case, list[Reply]()
         while True:
-            request = player_request(case, self._spec, self._sampling, messages, toolbox, self._trial)
+            request = model_request(case, self._spec, self._sampling, messages, toolbox, self._trial)
             received = await self._models.ask(self._spec, request)
             answer = received.last
             if received.is_agents_loop:
@@ -95,7 +95,7 @@ class Player:
                 if answer.cached:
                     await toolbox.repeat(received.all)
                 for reply in received.all:
-                    messages += [] if reply.inner else [_said(reply), *reply.answers]
+                    messages += [] if reply.inner else [_said(reply), *reply.tool_answers]
                 return [*replies, *received.all]
             may_go_on = answer.is_paused and len(replies) < _MOST_PAUSES
             if may_go_on and not await toolbox.forbids(answer.calls):
@@ -107,7 +107,7 @@ class Player:
             replies.append(
                 await self._answered(answer, messages, toolbox) if goes_on else self._cut_off(answer)
             )
-            if not replies[-1].answers:
+            if not replies[-1].tool_answers:
                 messages.append(_said(answer))
                 return replies
 
@@ -129,7 +129,7 @@ class Player:
         """
         ids = _ids(reply, len(messages))
         carried = carried_back(reply, ids, toolbox.known)
-        results = await toolbox.answers(reply.calls, [*messages, carried])
+        results = await toolbox.answer_calls(reply.calls, [*messages, carried])
         if results is None:
             ended = tuple("ok" if call.hosted else _REFUSED for call in reply.calls)
             return structs.replace(reply, status=ended)
@@ -141,7 +141,7 @@ class Player:
         messages += [carried, *answers]
         return structs.replace(
             reply,
-            answers=answers,
+            tool_answers=answers,
             status=tuple(each.status for each in results),
             by_suite=tuple(each.ran for each in results),
         )

@@ -52,7 +52,7 @@ def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     tool = meant(named, [tool.name for tool in case.tools]) if named else ""
     if tool is None:
         _require_tool(named, condition)
-    reaches_more = any(part.expected_state or part.expected_text for part in case.parts)
+    reaches_more = any(part.expected_state or part.expected_text for part in case.expectations)
     reaches_more &= case.kind == "conversation"
     if tool is None or not reaches_more or not _gets_answers(case):
         return None
@@ -99,7 +99,7 @@ def _may_be_quoted(case: ResolvedCase, note: str) -> bool:
         any(not call.params and _takes_any(case, call) for call in part.calls or ())
         or any(_fits(call.params, note, mode) for call in part.calls or () if call.params)
         or _fits(part.expected_state or {}, note, mode)
-        for part in case.parts
+        for part in case.expectations
     )
 
 
