@@ -73,8 +73,8 @@ FIRM: Mapping[str | None, Despite] = {
     # Unless the case lowers its threshold; and only a gate on policies judges it.
     "broken_policy": Despite(trials=True, marks=True),
     "unexpected_exception": Despite(thresholds=True, gates=True),
-    # Errors in the project's own code, which no outage explains.
-    **dict.fromkeys(("callable", "world"), Despite(gates=True)),
+    # Errors of the project's own code and recordings, which no outage explains.
+    **dict.fromkeys(("callable", "world", "replay"), Despite(gates=True)),
     **dict.fromkeys(("not_stopped", *get_args(NoAnswerCategory)), Despite(thresholds=True)),
 }
 _EXCUSABLE = Despite()

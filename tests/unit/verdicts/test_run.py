@@ -88,6 +88,7 @@ def error(kind: ErrorKind) -> CaseRow:
         (["over errors=1"], error("rate_limit"), True),
         (["over errors=1"], error("callable"), False),
         (["over errors=1"], error("world"), False),
+        (["over errors=1"], error("replay"), False),
     ],
 )
 def test_a_gate_counts_what_it_judges(rules: list[str], case: CaseRow, is_counted: bool) -> None:
