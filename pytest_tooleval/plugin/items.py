@@ -83,7 +83,7 @@ class CaseItem(pytest.Item):
         if self._outputs.properties:
             self.user_properties += properties(result)
         if result.outcome == "error":
-            if self._queue.run.settings.gating.excuses_unasked and _is_unasked(result):
+            if self._queue.run.settings.gating.excuses_unasked and is_unasked(result):
                 pytest.skip(f"not asked: {printable(result.reason)}")
             raise CaseError(printable(result.reason))
 
@@ -224,7 +224,7 @@ def reason_in(report: pytest.TestReport) -> str:
     return clean_reason(lines[0 if crash else -1]) if lines else ""
 
 
-def _is_unasked(result: CaseResult) -> bool:
+def is_unasked(result: CaseResult) -> bool:
     """True if no trial has a recorded answer or a key to ask with."""
     kinds = {trial.error.kind if trial.error else None for trial in result.trials}
     return bool(kinds) and kinds <= {"replay", "credentials"}

@@ -28,8 +28,8 @@ from ..run.worker_cases import SelectedCase, write_for_controller
 from ..scoring.registry import ScorerRegistry
 from ..secrets import clean_reason
 from ..suite.resolved import planned_trials
-from ..text import near, plural
-from .items import CaseFailure, reason_in, settle, told
+from ..text import near, plural, printable
+from .items import CaseFailure, is_unasked, reason_in, settle, told
 from .preconditions import missing_model, no_model
 from .processes import may_ask
 from .python_reports import clean_report, show
@@ -357,6 +357,10 @@ class PythonTests:
                 case.ended(raised, is_assertion=is_assertion(raised))
                 result = case.conclude()
         settings = self._run.settings
+        if report.failed and settings.gating.excuses_unasked and is_unasked(result):
+            reason = f"not asked: {printable(result.reason)}"
+            result = structs.replace(result, outcome="skipped", reason=reason, trials=(), scores={})
+            report.outcome, report.longrepr = "skipped", (result.file, result.line, f"Skipped: {reason}")
         # A plugin may fail what the model did right, but by an assertion of the test.
         model_failed = result.outcome != "passed" or is_assertion(raised)
         result = settle(report, result, call)

@@ -446,6 +446,22 @@ def test_only_outages_are_allowed_errors(shop: Project, agent: str, fails: bool)
     assert result.ret == fails
 
 
+def test_without_secrets_a_test_without_a_recorded_answer_is_skipped(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under a gate, too; what was recorded is judged."""
+    asks = "def test_it(tooleval):\n    assert tooleval('{}', agent=agent).text == 'Which order?'\n"
+    options = ("--tooleval-cassette=tapes", "--tooleval-fail-under=1")
+    run(shop, asks.format("Hi"), *options).assert_outcomes(passed=1)
+    monkeypatch.setenv("TOOLEVAL_WITHOUT_SECRETS", "1")
+    for workers in ([], ["-n2"]):
+        result = run(shop, asks.format("Hello"), *options, *workers)
+        result.assert_outcomes(skipped=1)
+        assert result.ret == 0
+        assert row_of(shop)["outcome"] == "skipped"
+    run(shop, asks.format("Hi").replace("Which", "What"), *options).assert_outcomes(failed=1)
+
+
 def test_no_threshold_excuses_a_failed_assertion(shop: Project) -> None:
     text = "def test_it(tooleval):\n    assert not tooleval('Hi', agent=agent).text\n"
     for option in ("--tooleval-threshold=0", "-otooleval_threshold=overall=null"):
