@@ -79,7 +79,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
             of_file = [case for case in broken if case.file == file]
             parts |= {case: list(parts_of(suite.case(case.case), suite, earlier)) for case in of_file}
     names = [part_text(part) for part in dict.fromkeys(part for each in parts.values() for part in each)]
-    _print_list(plural(len(names), "change"), names)
+    click.echo("\n  ".join([plural(len(names), "change") + ":" * bool(names), *map(printable, names)]))
     again = [*options, f"--tooleval-trials={trials}"]
     variants = {case: conditions(parts[case], undo) for case in broken}
     _print_price(variants, trials, rows)
@@ -94,10 +94,6 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
         rates |= {case: rates[case]._replace(undone=more[case].undone) for case in more}
     for line in blame_lines(rates):
         click.echo(printable(line))
-
-
-def _print_list(title: str, lines: Sequence[str]) -> None:
-    click.echo("\n  ".join([title + ":" * bool(lines), *map(printable, lines)]))
 
 
 def _python_lines(tests: int) -> list[str]:

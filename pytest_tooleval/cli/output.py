@@ -48,7 +48,9 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
         {
             "id": printable(run.id),
             "when": local_time(run.started),
-            "verdict": run.verdict.lower() + ", good" * run.is_good + _partial(run),
+            "verdict": run.verdict.lower()
+            + ", good" * run.is_good
+            + ", partial" * (run.is_partial and not run.ending),
             "commit": commit_text(run.git),
             "branch": branch_text(run.git),
             "models": shown(", ".join(run.models), 40),
@@ -59,10 +61,6 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
         for run, record in zip(runs, grid.records, strict=True)
     ]
     return table(rows, texts={"id", "when", "verdict", "commit", "branch", "models", "tags"})
-
-
-def _partial(run: RunSummary) -> str:
-    return ", partial" if run.is_partial and not run.ending else ""
 
 
 def _cell(record: Record, column: Column) -> str:

@@ -398,7 +398,8 @@ def _prompt(messages: Sequence[Message], known: KnownTools) -> list[Message]:
     for message in messages:
         unread = [each for each in _unread(message, known) if not _repeats(each, messages)]
         if unread:
-            raise UnusableError(f"the prompt has {_named(unread[0])}")
+            part = f"a part of the type {show(kind_of(unread[0]))}"
+            raise UnusableError(f"the prompt has {part}, which is not known here")
         calls = [
             {name: value for name, value in call.items() if name not in _OF_CALLS}
             for call in message.get("tool_calls", ())
@@ -423,10 +424,6 @@ def _unread(message: Message, known: KnownTools) -> list[dict[str, Any]]:
 def _repeats(field: Mapping[str, Any], messages: Sequence[Message]) -> bool:
     """Whether a field that is not known only repeats calls of the messages."""
     return "type" not in field and may_be_call(field) and not unknown_calls(field, messages)
-
-
-def _named(item: Any) -> str:
-    return f"a part of the type {show(kind_of(item))}, which is not known here"
 
 
 def _whole(item: _Item) -> Message:

@@ -1,11 +1,11 @@
-"""JSON objects in which a key appears twice, for which parsers differ in the value they take."""
+"""JSON that parsers read differently: objects in which a key appears twice, and NaN."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice, product
-from typing import Any
+from typing import Any, NoReturn
 
 _MOST_READINGS = 64  # of one value: a hostile text has millions
 
@@ -44,6 +44,11 @@ def keep_repeated(pairs: Pairs) -> dict[str, Any]:
     """Keep repeated keys as `Ambiguous`, as `object_pairs_hook` of `json`."""
     members = dict(pairs)
     return members if len(members) == len(pairs) else Ambiguous(pairs)
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Refuse `NaN` and the infinities, which Python's parser takes for JSON."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def members_of(value: dict[str, Any]) -> dict[str, list[Any]]:

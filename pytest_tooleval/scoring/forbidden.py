@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from ..errors import CannotCompare
 from ..jsonschemas.validation import rejected_texts, types_of
@@ -14,6 +14,7 @@ from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring
 from ..record.calls import ToolCall, shown_tool, with_arguments
 from ..record.names import same_tool, undecorated
+from ..record.repeated_keys import refuse_constant
 from ..record.untrusted import as_mapping, values_in
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_PARAMETER, ANY_TOOL, ExpectedCall
@@ -263,14 +264,10 @@ def _as_parsed(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Mappi
 def _parsed(text: str) -> tuple[Any] | None:
     """Return the value of a JSON text, in a tuple; None if it is no JSON."""
     try:
-        return (json.loads(text, parse_int=_integer, parse_constant=_refuse),)
+        return (json.loads(text, parse_int=_integer, parse_constant=refuse_constant),)
     except (ValueError, RecursionError):
         return None
 
 
 def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")

@@ -12,18 +12,12 @@ from ..matchers.compare import mismatch, with_keys_of
 from ..matchers.matcher import is_optional, matcher_key
 from ..matchers.modes import Mode
 from ..record.calls import MAX_DEPTH, is_nested_deeper
-from ..record.repeated_keys import refuse_repeated
+from ..record.repeated_keys import refuse_constant, refuse_repeated
 from ..text import printable
 
 NOT_JSON = "its whole text is not JSON"
 _FENCED = re.compile(r"\s*```\w*[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated, parse_constant=refuse_constant)
 
 
 def json_of(text: str) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ...record.repeated_keys import keep_repeated
+from ...record.repeated_keys import keep_repeated, refuse_constant
 
 # What must follow an opener before JSON: an object (or a list of them) with a first key and the
 # beginning of its value, or a text that ends before that. `{...}` and `{"name": <name>}` are mentions.
@@ -117,11 +117,7 @@ class Cursor:
 _SPACE = re.compile(r"\s*")
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=keep_repeated)
+DECODER = json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=keep_repeated)
 
 
 @dataclass(frozen=True)
