@@ -313,6 +313,10 @@ class PythonTests:
         raised = call.excinfo.value if call.excinfo is not None else None
         if case is not None and crash is not None and isinstance(raised, ToolevalError):
             crash.message = str(raised)  # summaries would cut it after its long type
+        # What could not be asked is no failure that was expected.
+        if isinstance(raised, ToolevalError) and may_ask(item) and hasattr(report, "wasxfail"):
+            report.outcome = "failed"
+            del report.wasxfail
         has_passed = call.when == "call" and report.passed
         # The bodies of others have been checked.
         if has_passed and case and _is_unittest(item) and (mistake := case.mistake()):

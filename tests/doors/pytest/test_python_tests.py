@@ -252,6 +252,8 @@ def test_xfail_keeps_its_meaning(shop: Project) -> None:
     strict = XFAIL.replace('"known"', '"known", strict=True').format(agent="agent")
     run(shop, strict, "--tooleval-fail-under=0").assert_outcomes(failed=1)
     assert (row_of(shop)["outcome"], row_of(shop)["counted"]) == ("failed", False)
+    run(shop, XFAIL.format(agent="broken")).assert_outcomes(errors=1)
+    run(shop, XFAIL.format(agent='agent, forbidden_calls=["refnd"]')).assert_outcomes(failed=1)
     for broken in (
         'forbidden_calls=["refund"]',
         'policies=[{"tool": "refund", "only_after": "get_order"}]',
