@@ -242,8 +242,8 @@ class TestCase(Expectations):
         Apart(),
     ] = Field(
         False,
-        description='true, the reason, or {"reason": ..., "strict": true}. Excuses neither errors nor '
-        "forbidden calls.",
+        description='true, the reason, or {"reason": ..., "strict": true}. Excuses neither errors, '
+        "forbidden calls nor broken policies.",
     )
     weight: Annotated[
         float, Field(gt=0.0, le=1e6), Expects("a number above 0, at most 1000000"), Apart()
