@@ -52,10 +52,7 @@ def limit_text(limit: float) -> str:
 
 
 def interval_text(
-    value: float | None,
-    low: float | None,
-    high: float | None,
-    limits: Iterable[float] = (),
+    value: float | None, low: float | None, high: float | None, limits: Iterable[float] = ()
 ) -> str:
     """Return `0.85 (0.80 to 0.90)`, or what is known of it."""
     text = score_text(value, limits)

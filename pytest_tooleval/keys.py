@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 
 class _Kind(NamedTuple):
-    """A kind of key, which contains `mark` and consists of the patterns `public` and `rest`.
+    """A kind of key, which contains `mark` and consists of the patterns `prefix` and `rest`.
 
     A stand-in replaces the rest with `filler`, except for the parts that `kept` matches.
     """
 
     mark: str
-    public: str
+    prefix: str
     rest: str
     filler: str = "x"
     # OpenAI and Anthropic put these into every key.
@@ -51,9 +51,9 @@ _SHORTEST = 15
 # Not within a word, but maybe after an escape in JSON or a URL, which ends in a letter.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))"
 _FOUND = tuple(
-    (each.mark, re.compile(f"{_START}({each.public}){each.rest}", re.ASCII)) for each in _KINDS
+    (each.mark, re.compile(f"{_START}({each.prefix}){each.rest}", re.ASCII)) for each in _KINDS
 )
-_PREFIXES = tuple((re.compile(each.public), each) for each in _KINDS)
+_PREFIXES = tuple((re.compile(each.prefix), each) for each in _KINDS)
 # At least a digit or 20 letters, so that ordinary words do not match.
 _BEARER = re.compile(r"\b([Bb]earer\s+)((?=[\w.~+/-]*(?:\d|[A-Za-z]{20}))[\w.~+/-]{19,}[\w+/-]={0,2})")
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)*")
@@ -142,7 +142,7 @@ class _KeySpan(NamedTuple):
     stand_in: str
 
 
-def without_keys(text: str, public: PublicTexts | None = None) -> str:
+def without_keys(text: str, public_texts: PublicTexts | None = None) -> str:
     """Replace everything that looks like a key, unless it is public.
 
     This covers keys that appear only once the escapes of JSON or a URL are read, even if only a part of
@@ -151,28 +151,28 @@ def without_keys(text: str, public: PublicTexts | None = None) -> str:
     if len(text) < _SHORTEST:
         return text
     parts, done = [], 0
-    for place in _keys_in(text, public, _DEPTH):
+    for place in _keys_in(text, public_texts, _DEPTH):
         parts += [text[done : place.start], place.stand_in]
         done = place.end
     return "".join([*parts, text[done:]]) if parts else text
 
 
-def _keys_in(text: str, public: PublicTexts | None, depth: int) -> list[_KeySpan]:
+def _keys_in(text: str, public_texts: PublicTexts | None, depth: int) -> list[_KeySpan]:
     """The keys in a text and, up to this depth, in what its escapes mean; in order, without overlaps."""
-    places = _plain_keys(text, public)
+    places = _plain_keys(text, public_texts)
     if depth and ("\\" in text or "%" in text):
         read = _CODED.sub(_decoded, text)
-        if read != text and (inner := _keys_in(read, public, depth - 1)):
+        if read != text and (inner := _keys_in(read, public_texts, depth - 1)):
             places = _merged([*places, *_coded(text, inner)])
     return places
 
 
-def _plain_keys(text: str, public: PublicTexts | None) -> list[_KeySpan]:
+def _plain_keys(text: str, public_texts: PublicTexts | None) -> list[_KeySpan]:
     spans: list[tuple[int, int]] = []
 
     def replace_key(match: re.Match[str], group: int, prefix: str) -> str:
         key = match[group]
-        if public is not None and public.names(key, prefix):
+        if public_texts is not None and public_texts.names(key, prefix):
             return match[0]
         spans.append(match.span(group))
         return match.string[match.start() : match.start(group)] + stand_in(key)

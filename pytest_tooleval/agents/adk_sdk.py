@@ -226,7 +226,7 @@ def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:
     names = chat.names_of_calls(messages)
     history = []
     for message in messages:
-        role, text = message["role"], chat.text_of(message)
+        role, text = message["role"], chat.only_text(message)
         if role == "tool":
             id = message["tool_call_id"]
             response = types.FunctionResponse(id=id, name=names.get(id, ""), response=_response(text))
@@ -235,7 +235,7 @@ def _history(messages: Sequence[Message], name: str) -> list[tuple[str, Any]]:
             )
             continue
         parts = [types.Part(text=text)] if text else []
-        for id, called, arguments in chat.calls_of(message):
+        for id, called, arguments in chat.call_fields(message):
             call = types.FunctionCall(id=id, name=called, args=json.loads(arguments or "{}"))
             parts.append(types.Part(function_call=call))
         who = ("user", "user") if role == "user" else (name, "model")

@@ -223,7 +223,7 @@ class _Session:
         self.id = str(uuid.uuid4())
         self._entries: list[Message] = []
         for message in messages:
-            text = chat.text_of(message)
+            text = chat.only_text(message)
             if message["role"] == "user":
                 self._add("user", {"content": text})
             elif message["role"] == "tool":
@@ -231,7 +231,7 @@ class _Session:
                 self._add("user", {"content": [result]})
             else:
                 content: list[Message] = [{"type": "text", "text": text}] if text else []
-                for id, name, arguments in chat.calls_of(message):
+                for id, name, arguments in chat.call_fields(message):
                     use = {"type": "tool_use", "id": id, "name": _shown(name)}
                     content.append({**use, "input": json.loads(arguments or "{}")})
                 kind = {"type": "message", "id": f"msg_{len(self._entries)}", "model": "before"}
@@ -275,7 +275,7 @@ def _transcript(events: Sequence[Any], names: dict[str, str]) -> list[Message]:
                 own[-1]["calls"].append((block.id, name, block.input))
                 agents.setdefault(block.id, str(block.input.get("subagent_type") or block.name))
             elif isinstance(block, sdk.ToolResultBlock):
-                text = chat.text_of({"content": block.content})
+                text = chat.only_text({"content": block.content})
                 status: StatusWord | None = "error" if block.is_error else None
                 own[-1]["results"].append(chat.tool_answer(block.tool_use_id, text, status))
     messages: list[Message] = []

@@ -169,7 +169,7 @@ class _RecordedCalls:
             key = chat.key_of_call(event.tool_name, event.tool_args)
             errors.setdefault(key, []).append(getattr(event, "error", None) or event.failure)
         for message in transcript:
-            for id, name, arguments in chat.calls_of(message):
+            for id, name, arguments in chat.call_fields(message):
                 key = chat.key_of_call(name, arguments)
                 error = errors[key].pop(0) if errors.get(key) else None
                 if self._reached[key] == 0:

@@ -50,7 +50,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
                 inputs = Command(resume=answers) if answers else None
         except tuple(endings) as error:
             return toolbox.ended(
-                f"LangGraph: {error}", _transcript(seen.messages), chat.kind_of(error, endings)
+                f"LangGraph: {error}", _transcript(seen.messages), chat.stop_of(error, endings)
             )
         transcript = toolbox.marked(_transcript(seen.messages))
         if _FORM not in seen.last:

@@ -169,7 +169,7 @@ class AgentToolbox:
         left = self._granted.copy()
         approved = set()
         for message in transcript:
-            for id, name, arguments in calls_of(message):
+            for id, name, arguments in call_fields(message):
                 key = key_of_call(name, arguments)
                 if left[key]:
                     left[key] -= 1
@@ -186,7 +186,7 @@ def said_by(message: Message, agent: str | None, *, inner: bool = False) -> Mess
     return {**message, **_by(agent), **({"inner": True} if inner else {})}
 
 
-def kind_of(error: Exception, endings: Endings) -> StopKind | None:
+def stop_of(error: Exception, endings: Endings) -> StopKind | None:
     return next(kind for each, kind in endings.items() if isinstance(error, each))
 
 
@@ -236,7 +236,7 @@ def _tool(tool: Message) -> AgentTool:
     )
 
 
-def text_of(message: Message) -> str:
+def only_text(message: Message) -> str:
     """The text of a message. Raises ValueError for other contents, such as an image."""
     content = message.get("content") or ""
     if isinstance(content, str):
@@ -246,7 +246,7 @@ def text_of(message: Message) -> str:
     return "\n".join(part["text"] for part in content)
 
 
-def calls_of(message: Message) -> Iterator[tuple[str, str, str]]:
+def call_fields(message: Message) -> Iterator[tuple[str, str, str]]:
     """The id, name and arguments (JSON) of each call in a message."""
     for call in message.get("tool_calls") or ():
         yield call["id"], call["function"]["name"], call["function"]["arguments"]
@@ -263,7 +263,7 @@ def key_of_call(name: str, arguments: object) -> str:
 
 def names_of_calls(messages: Sequence[Message]) -> dict[str, str]:
     """The name of each call by its id."""
-    return {id: name for message in messages for id, name, _ in calls_of(message)}
+    return {id: name for message in messages for id, name, _ in call_fields(message)}
 
 
 def split_prompt(messages: list[Message]) -> tuple[list[Message], str]:
@@ -271,12 +271,12 @@ def split_prompt(messages: list[Message]) -> tuple[list[Message], str]:
     *before, last = messages
     if last["role"] != "user":
         raise ValueError("expected a prompt that ends with a text of the user")
-    return before, text_of(last)
+    return before, only_text(last)
 
 
 def without_system(messages: list[Message]) -> tuple[str, list[Message]]:
     """The system prompts as one text, and the other messages."""
-    system = [text_of(message) for message in messages if message["role"] in SYSTEM_ROLES]
+    system = [only_text(message) for message in messages if message["role"] in SYSTEM_ROLES]
     rest = [message for message in messages if message["role"] not in SYSTEM_ROLES]
     return "\n\n".join(system), rest
 

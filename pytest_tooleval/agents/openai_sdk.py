@@ -49,7 +49,7 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
         except tuple(endings) as error:
             run_data: Any = getattr(error, "run_data", None)
             transcript = _transcript(run_data) if run_data else []
-            return toolbox.ended(f"OpenAI Agents SDK: {error}", transcript, chat.kind_of(error, endings))
+            return toolbox.ended(f"OpenAI Agents SDK: {error}", transcript, chat.stop_of(error, endings))
         return chat.with_output(toolbox.marked(_transcript(result)), result.final_output)
 
     return chat.as_model(run, run_tools)
@@ -239,11 +239,11 @@ def _items(message: Message) -> Iterable[Message]:
     """A chat message as items of the Responses API."""
     if message["role"] == "tool":
         id = message["tool_call_id"]
-        return [{"type": "function_call_output", "call_id": id, "output": chat.text_of(message)}]
+        return [{"type": "function_call_output", "call_id": id, "output": chat.only_text(message)}]
     text = [{"role": message["role"], "content": message["content"]}] if message.get("content") else []
     return text + [
         {"type": "function_call", "call_id": id, "name": name, "arguments": arguments}
-        for id, name, arguments in chat.calls_of(message)
+        for id, name, arguments in chat.call_fields(message)
     ]
 
 

@@ -187,10 +187,10 @@ def _history(messages: list[Message]) -> list[Any]:
     history: list[Any] = []
     names = chat.names_of_calls(messages)
     for message in messages:
-        role, text = message["role"], chat.text_of(message)
+        role, text = message["role"], chat.only_text(message)
         if role == "assistant":
             calls = [
-                ai.ToolCallPart(name, arguments, id) for id, name, arguments in chat.calls_of(message)
+                ai.ToolCallPart(name, arguments, id) for id, name, arguments in chat.call_fields(message)
             ]
             history.append(ai.ModelResponse([*([ai.TextPart(text)] if text else []), *calls]))
         elif role == "tool":

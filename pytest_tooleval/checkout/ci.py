@@ -41,7 +41,7 @@ class CiJob:
     graphql: str
     project: str  # the repository or project, as the API names it
     blobs: str  # the URL below which the files are, by commit
-    summary: Path | None  # the file of the job's summary
+    summary_file: Path | None  # the file of the job's summary
     workspace: Path | None  # the folder of the repository
 
     @classmethod
@@ -117,7 +117,7 @@ def _on_github(variables: Mapping[str, str]) -> CiJob:
         graphql=read("GRAPHQL_URL") or f"{api}/graphql",
         project=project,
         blobs=f"{read('SERVER_URL') or 'https://github.com'}/{project}/blob" if project else "",
-        summary=_path(read("STEP_SUMMARY")),
+        summary_file=_path(read("STEP_SUMMARY")),
         workspace=_path(read("WORKSPACE")),
     )
 
@@ -163,7 +163,7 @@ def _on_gitlab(variables: Mapping[str, str]) -> CiJob:
         graphql="",
         project=read("PROJECT_ID"),
         blobs=f"{url}/-/blob" if url else "",
-        summary=None,
+        summary_file=None,
         workspace=None,
     )
 

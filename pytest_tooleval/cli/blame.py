@@ -56,7 +56,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
         rates_of,
         uncompared_lines,
     )
-    from ..variants.revisions import parts_of, suite_at
+    from ..variants.revisions import suite_at, undoable
 
     paths = [text for text in arguments if not text.startswith("-")]
     options = [text for text in arguments if text.startswith("-")]
@@ -77,7 +77,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
         suite, earlier = load_suite(root / file, metrics=None), suite_at(revision, root / file)
         if earlier is not None:
             of_file = [case for case in broken if case.file == file]
-            parts |= {case: list(parts_of(suite.case(case.case), suite, earlier)) for case in of_file}
+            parts |= {case: list(undoable(suite.case(case.case), suite, earlier)) for case in of_file}
     names = [part_text(part) for part in dict.fromkeys(part for each in parts.values() for part in each)]
     click.echo("\n  ".join([plural(len(names), "change") + ":" * bool(names), *map(printable, names)]))
     again = [*options, f"--tooleval-trials={trials}"]

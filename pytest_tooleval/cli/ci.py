@@ -14,13 +14,7 @@ from ..project.child import Ended, run_pytest
 from ..record.document import RowsDocument
 from ..record.encoding import read_document
 from ..reports.github import append_step_summary
-from ..reports.pull_request import (
-    State,
-    comment_text,
-    headline,
-    no_results_text,
-    state_of,
-)
+from ..reports.pull_request import State, comment_text, commit_state, headline, no_results_text
 from ..text import plural, printable
 from .changes import Checkout
 from .forges import Forge, GitHub, GitLab, Refused
@@ -98,7 +92,7 @@ def _fail_without_results(job: CiJob | None, problem: str) -> None:
     if job and job.annotates:
         first = problem.splitlines()[0]
         click.echo(f"::error title=no results::{printable(first)}")
-    if job and job.summary:
+    if job and job.summary_file:
         _summarise(job, no_results_text(problem))
     else:
         click.echo(f"pytest wrote no results: {problem}", err=True)
@@ -161,7 +155,7 @@ def _message(results: Path, job: CiJob | None, cassette: Path | None, link: str)
     )
     is_said = document.run.unreadable or not problem
     short = headline(document) if is_said else printable(problem.splitlines()[0])
-    state = state_of(document)
+    state = commit_state(document)
     if state == "success" and job and not job.has_secrets and document.run.total.skipped:
         state = "pending"  # nobody may take a part for the whole
     return _Message(text, state, short)
@@ -278,12 +272,12 @@ def _forge(job: CiJob) -> Forge:
 
 def _summarise(job: CiJob | None, text: str) -> None:
     """Write the text to the job summary, or print it."""
-    if job and job.summary:
+    if job and job.summary_file:
         try:
-            append_step_summary(job.summary, text)
+            append_step_summary(job.summary_file, text)
             return
         except OSError as error:
-            _warn(job, f"{job.summary}: cannot be written: {os_reason(error)}")
+            _warn(job, f"{job.summary_file}: cannot be written: {os_reason(error)}")
     click.echo(text)
 
 

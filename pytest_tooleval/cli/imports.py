@@ -174,9 +174,7 @@ def tau2(domain: str, out: Path) -> None:
 
 
 def _import(
-    out: Path,
-    find: Callable[[bool], tuple[ImportResult, Sequence[str]]],
-    tick: _Progress | None = None,
+    out: Path, find: Callable[[bool], tuple[ImportResult, Sequence[str]]], tick: _Progress | None = None
 ) -> None:
     """Import what `find` finds, and report it. It is told whether the suite has tools."""
     from ..imports.apply import apply
@@ -225,11 +223,7 @@ def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
 @click.option("--drafts/--no-drafts", default=True, help="Draft a case for each new tool (default).")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 def mcp(
-    server: McpServer | None,
-    name: str | None,
-    out: Path | None,
-    drafts: bool,
-    dry_run: bool,
+    server: McpServer | None, name: str | None, out: Path | None, drafts: bool, dry_run: bool
 ) -> None:
     """Create or update a suite from the tools of an MCP server.
 

@@ -45,10 +45,7 @@ class _ToolList(NamedTuple):
 )
 @click.option("--all", "everything", is_flag=True, help="Show every tool and description.")
 def tools(
-    paths: tuple[Path, ...],
-    server: McpServer | None,
-    fail_over: int | None,
-    everything: bool,
+    paths: tuple[Path, ...], server: McpServer | None, fail_over: int | None, everything: bool
 ) -> None:
     """Estimate the tokens that a list of tools adds to every request.
 

@@ -14,11 +14,11 @@ from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from .asking.context import sampling_for
 from .cassettes.cassette import Cassette
-from .cassettes.questions import key_of, question
+from .cassettes.questions import key_of, question_of
 from .exchange.chat import ChatRequest
 from .judge import judge_messages, judge_request
 from .model_under_test import model_request
-from .models.known import listed
+from .models.known import known_entry
 from .models.prices import table_usd, usual_usd
 from .models.spec import EFFORT_TOKENS, Builtin, HttpModel, ModelSpec
 from .tools.tokens import CHARACTERS_PER_TOKEN
@@ -71,7 +71,7 @@ def estimate(jobs: Iterable[Job]) -> list[Estimate]:
 def _replayed(case: ResolvedCase, spec: ModelSpec, cassette: Cassette, first: ChatRequest) -> int:
     """The number of trials whose first question is in the cassette."""
     trials = range(case.first_trial, case.first_trial + case.trials)
-    keys = (key_of(question(spec, structs.replace(first, trial=trial))) for trial in trials)
+    keys = (key_of(question_of(spec, structs.replace(first, trial=trial))) for trial in trials)
     return sum(cassette.find(key, spec.folder) is not None for key in keys)
 
 
@@ -118,7 +118,7 @@ def _reasoning_tokens(spec: HttpModel, sampling: Mapping[str, Any]) -> int:
     thinking = sampling.get("thinking")
     if isinstance(thinking, Mapping) and isinstance(thinking.get("budget_tokens"), int):
         return int(thinking["budget_tokens"])
-    entry = listed(spec.model)
+    entry = known_entry(spec.model)
     if entry is None:
         return EFFORT_TOKENS.get(sampling.get("reasoning_effort", "none"), 0)
     if not entry.get("supports_reasoning"):

@@ -10,7 +10,7 @@ from ..errors import ModelError
 from ..record.run import Role
 from ..record.transcript import Transcript
 from .cassettes.cassette import Cassette
-from .cassettes.questions import key_of, question
+from .cassettes.questions import key_of, question_of
 from .exchange.chat import ChatRequest
 from .exchange.errors import NotRecorded
 from .exchange.reply import OnReply, Replies, read_replies
@@ -31,7 +31,7 @@ class RecordedModels:
         role: Role | None = None,
         accept: OnReply | None = None,
     ) -> Replies:
-        asked = question(spec, request)
+        asked = question_of(spec, request)
         answer = self._cassette.find(key_of(asked), spec.folder)
         if answer is None:
             raise NotRecorded(asked)

@@ -23,7 +23,7 @@ from ..record.results import CaseResult, CaseRow
 from ..text import plural, printable
 from ..verdicts.case import pool
 from ..verdicts.sides import Side, suites_in
-from .documents import Texts, cases_of, read_document, read_head
+from .documents import Texts, cases_of, read_head, read_stored
 from .heads import Head, HeadName, read_name
 from .places import Place
 
@@ -59,7 +59,7 @@ def find_base(
         whole = [head for head in heads if _can_be_base(head)]
         others += len(heads) - len(whole)
         if whole:
-            texts = [read_document(place, head, Texts) for head in whole]
+            texts = [read_stored(place, head, Texts) for head in whole]
             side = _side(root, texts, commit, distance)
             if not holding or side.has_answer_in(holding):
                 return side

@@ -33,9 +33,9 @@ from .heads import (
     Trust,
     document_of,
     pack_head,
-    parts_of,
     short_case,
     summary_of,
+    sums_by_part,
     unpack_head,
 )
 from .places import Place
@@ -82,7 +82,7 @@ def put_run(
     members, shorts = _packed(document, kept)
     data = b"".join(members)
     *starts, _ = accumulate(map(len, members), initial=0)
-    parts = parts_of(document.cases)
+    parts = sums_by_part(document.cases)
     head = Head(
         trust=trust,
         summary=summary_of(document, parts),
@@ -136,7 +136,7 @@ def _blocks(cases: Iterable[KeptCase]) -> Iterator[list[KeptCase]]:
         yield block
 
 
-def read_document(place: Place, head: Head, type: type[_T]) -> _T:
+def read_stored(place: Place, head: Head, type: type[_T]) -> _T:
     """A run's document as `Texts`, `RowsDocument` or `Document`.
 
     Raises ToolevalError if it is missing or damaged.

@@ -167,7 +167,7 @@ def short_case(row: CaseRow, member: int = 0, start: int = 0, size: int = 0) -> 
     return ShortCase(*fields, overall, row.passes, row.answered, row.case_digest, member, start, size)
 
 
-def parts_of(rows: Iterable[CaseRow]) -> tuple[Sums, ...]:
+def sums_by_part(rows: Iterable[CaseRow]) -> tuple[Sums, ...]:
     """The suites on their models, each suite on all models, each model on all suites, and all."""
     groups: dict[tuple[str, str, str], list[CaseRow]] = {}
     for row in rows:

@@ -17,7 +17,7 @@ from .heads import Head, KeptRun, Sums
 IsThere = Callable[[str], bool]
 
 
-def list_runs(
+def first_runs(
     runs: Iterable[KeptRun],
     limit: int | None,
     tags: Mapping[str, Sequence[str]],

@@ -115,10 +115,10 @@ def _with_most(heads: Iterable[Head], wanted: set[tuple[str, str]], back: int) -
     """The runs with the most of the wanted files and models, in order, until enough have all."""
     most, fitting = -1, list[str]()
     for head in heads:
-        held = len(wanted.intersection((part.file, part.model) for part in head.parts))
-        if held > most:
-            most, fitting = held, []
-        if held == most:
+        known = len(wanted.intersection((part.file, part.model) for part in head.parts))
+        if known > most:
+            most, fitting = known, []
+        if known == most:
             fitting.append(head.summary.id)
         if most == len(wanted) and len(fitting) > back:
             break

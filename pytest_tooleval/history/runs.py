@@ -28,9 +28,9 @@ from .heads import (
     KeptRun,
     document_of,
     pack_head,
-    parts_of,
     read_name,
     short_case,
+    sums_by_part,
     unpack_head,
 )
 from .log import ENDING, Log, read_log
@@ -203,7 +203,7 @@ def _head_of(log: Log) -> bytes:
         sha256="",
         written=log.updated,
         rows=len(rows),
-        parts=parts_of(document.cases),
+        parts=sums_by_part(document.cases),
     )
     return pack_head(head, map(short_case, rows))
 

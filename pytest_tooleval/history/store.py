@@ -28,9 +28,9 @@ from ..text import printable
 from ..verdicts.sides import BASE_WORD, Side, suites_in
 from ..verdicts.summary import file_order, rows_document, tolerated_if_passed, whole_document
 from .base import find_base
-from .documents import put_run, read_case, read_document
+from .documents import put_run, read_case, read_stored
 from .heads import HeadName, KeptRun, ShortCase, document_of
-from .lists import list_runs
+from .lists import first_runs
 from .log import ENDING, RunWriter, is_waiting, read_log
 from .places import Folder, Place
 from .run_names import find_run
@@ -41,10 +41,7 @@ _TAG = re.compile(r"[\w./-]{1,100}", re.ASCII)
 
 
 def load_side(
-    name: str,
-    folder: Path,
-    holding: Collection[tuple[str, str]] = (),
-    place: Place | None = None,
+    name: str, folder: Path, holding: Collection[tuple[str, str]] = (), place: Place | None = None
 ) -> Side:
     """To compare: the result document in the file `name` if it exists, else the run with this name.
 
@@ -144,7 +141,7 @@ class History:
         for tag, id in listing.tags.items():
             tags.setdefault(id, []).append(tag)
         chosen = {"model": model, "suite": suite, "branch": branch}
-        return list_runs(self._of_project(listing), limit, tags, **chosen, is_there=self._is_there)
+        return first_runs(self._of_project(listing), limit, tags, **chosen, is_there=self._is_there)
 
     def _of_project(self, listing: Listing) -> Iterator[KeptRun]:
         """The project's runs, newest first: a place may have those of several."""
@@ -203,7 +200,7 @@ class History:
     ) -> tuple[Run, list[Any], Sequence[Gate], Comparison | None]:
         """A run, its cases as in this kind of document, and its verdict."""
         if (log := self._runs.log(id)) is None:
-            document = read_document(self.place, self._runs.get(id).head, kind)
+            document = read_stored(self.place, self._runs.get(id).head, kind)
             return document.run, list(document.cases), document.gates, document.baseline
         order = file_order(asked.model for asked in log.run.models)
         kept = sorted(log.cases.values(), key=lambda case: order(case.row))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import CannotCompare, ConfigError, ScoringError
 from ..explain import field_path
-from ..jsonschemas.parameters import described, undeclared
+from ..jsonschemas.parameters import described_names, undeclared
 from ..jsonschemas.validation import errors
 from ..record.metrics import BUILT_IN, LIMITS
 from ..record.names import meant
@@ -226,7 +226,7 @@ def _params(
         return None
     schema = _schema_of(name, tools)
     required = as_list(schema.get("required"))  # without them, the answer was wrong
-    return {each: {"$absent": True} for each in described(schema) if each not in required}
+    return {each: {"$absent": True} for each in described_names(schema) if each not in required}
 
 
 def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str | None:

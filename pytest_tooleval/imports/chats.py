@@ -28,7 +28,7 @@ from ..record.names import KnownTools
 from ..record.status import APPROVED, status_word
 from ..record.transcript import AGENT, INNER, Usage, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in, values_in
-from ..replies.call_like import UNREAD, is_call_like, kind_of, may_be_call, unknown_calls
+from ..replies.call_like import UNREAD, is_call_like, may_be_call, type_of_item, unknown_calls
 from ..replies.messages import transcript_of
 from ..replies.outside_transcript import NO_NAME, OutsideTranscript, unread_text
 from ..replies.recovery import read_calls
@@ -50,7 +50,7 @@ from .bodies import (
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import EachRecord, ReadSources
 from .items import Call, Expected, Item, called
-from .openai_tools import Offered, offered_tools, typed
+from .openai_tools import Offered, as_type, offered_tools
 from .records import Record, UnusableError, decoded, looks_like, objects_of
 from .tool_dialects import tool_values
 
@@ -283,7 +283,7 @@ def conversation_reader(
 
 def _described(conversation: OutsideTranscript, record: Mapping[str, Any]) -> OutsideTranscript:
     """The conversation with what its record says of it. UnusableError if a field has another type."""
-    about = typed(record, _About, "a conversation")
+    about = as_type(record, _About, "a conversation")
     tokens = structs.asdict(about.usage or _Usage())
     usage = Usage(**tokens, cost_usd=about.cost_usd, latency_s=about.latency_s)
     *before, last = conversation.messages
@@ -384,7 +384,7 @@ def _answer(
         raise UnusableError(f"the answer is not complete: its finish_reason is {show(ended)}")
     prompt = _prompt(before, known)
     _require_user(prompt)
-    kinds = tuple(map(kind_of, unread))
+    kinds = tuple(map(type_of_item, unread))
     return RecordedAnswer(prompt, offered, choice, calls, kinds, said=reply)
 
 
@@ -398,7 +398,7 @@ def _prompt(messages: Sequence[Message], known: KnownTools) -> list[Message]:
     for message in messages:
         unread = [each for each in _unread(message, known) if not _repeats(each, messages)]
         if unread:
-            part = f"a part of the type {show(kind_of(unread[0]))}"
+            part = f"a part of the type {show(type_of_item(unread[0]))}"
             raise UnusableError(f"the prompt has {part}, which is not known here")
         calls = [
             {name: value for name, value in call.items() if name not in _OF_CALLS}
@@ -496,7 +496,7 @@ def chat_messages(values: list[Any], what: str = "messages") -> list[Message]:
     Replies also keep their refusal and finish reason, the callers of calls, and the fields of
     `engine.protocols`; answers of tools what became of the call. UnusableError if they cannot be read.
     """
-    messages = typed(list(map(_with_functions, read_messages(values).messages)), list[_Item], what)
+    messages = as_type(list(map(_with_functions, read_messages(values).messages)), list[_Item], what)
     for item in messages:
         if item.role is None:
             raise UnusableError(f"{what}: expected chat messages, got an object without a role")

@@ -54,8 +54,7 @@ CLAUDE_CODE = _Library(
     ),
 )
 CODEX = _Library(
-    tested="Codex 0.171",
-    refused=("exec command rejected by user", "patch rejected by user"),
+    tested="Codex 0.171", refused=("exec command rejected by user", "patch rejected by user")
 )
 
 

@@ -167,14 +167,14 @@ def _answers(
     items: Sequence[Item], tool_list: Sequence[dict[str, Any]] | None, *, has_tools: bool, tick: Tick
 ) -> list[RecordedAnswer | Problem]:
     """The answers and expectations, with these tools where none are recorded."""
-    held = [each for each in items if isinstance(each, (OutsideTranscript, Expected))]
+    conversations = [each for each in items if isinstance(each, (OutsideTranscript, Expected))]
     tools: Sequence[Any] | None = tool_list
     if tool_list is None and not has_tools:
-        without = [each for each in held if each.tools is None]
+        without = [each for each in conversations if each.tools is None]
         tools = tools_seen(call for each in without for call in _calls_in(each)) or None
     answers: list[RecordedAnswer | Problem] = []
-    for number, item in enumerate(held):
-        tick(f"{number} of {plural(len(held), 'answer')} read")
+    for number, item in enumerate(conversations):
+        tick(f"{number} of {plural(len(conversations), 'answer')} read")
         offered = item._replace(tools=tools if item.tools is None else item.tools)
         if isinstance(offered, OutsideTranscript):
             of_item = [*answers_in(offered)]

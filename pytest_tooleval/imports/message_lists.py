@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..text import canonical
 from .bodies import ANSWER_KEYS
-from .formats.langchain import fields_of
+from .formats.langchain import message_fields
 from .records import Record, UnusableError
 
 _DEEPEST = 20
@@ -43,7 +43,7 @@ def is_message(value: Any) -> bool:
     """Whether it is a chat message, or LangChain's."""
     fields = as_mapping(value)
     has = "content" in fields or "parts" in fields or "tool_calls" in fields
-    return bool(fields_of(fields)) or (isinstance(fields.get("role"), str) and has)
+    return bool(message_fields(fields)) or (isinstance(fields.get("role"), str) and has)
 
 
 def is_list(value: Any) -> bool:
@@ -58,16 +58,18 @@ def is_list(value: Any) -> bool:
 
 
 def _speaker(message: Mapping[str, Any]) -> str:
-    return as_text(message.get("role") or fields_of(message).get("type"))
+    return as_text(message.get("role") or message_fields(message).get("type"))
 
 
 def lists_in(value: Any) -> list[Messages]:
     """All lists of messages in a value, but for those that only repeat parts of another one."""
     lists = list(_walk(value, "", (), 0))
     if len(lists) > 1:
-        held = [{canonical(each) for each in one.messages} for one in lists]
-        most = max(held, key=len)
-        lists = [one for one, keys in zip(lists, held, strict=True) if keys is most or not keys <= most]
+        contents = [{canonical(each) for each in one.messages} for one in lists]
+        most = max(contents, key=len)
+        lists = [
+            one for one, keys in zip(lists, contents, strict=True) if keys is most or not keys <= most
+        ]
     return lists
 
 
@@ -100,11 +102,11 @@ def answer_beside(message_list: Messages) -> str | None:
 
 def at_place(value: Any, place: str) -> list[Messages]:
     """The lists at a place that a person named. UnusableError if there is none."""
-    held = [value]
+    values = [value]
     for part in place.removeprefix("/").split("/") if place.strip("/") else ():
         name = part.replace("~1", "/").replace("~0", "~")
-        held = [inner for each in held for inner in _step(each, name)]
-    lists = [Messages(place, each) for each in held if isinstance(each, list) and each]
+        values = [inner for each in values for inner in _step(each, name)]
+    lists = [Messages(place, each) for each in values if isinstance(each, list) and each]
     if not lists:
         places = ", ".join(dict.fromkeys(each.place for each in lists_in(value)))
         raise UnusableError(f"no list at {place}; lists of messages: {places or 'none'}")

@@ -12,11 +12,11 @@ from ..secrets import redacted
 from .chats import OTHER_SYSTEM, conversations
 from .format import EachFile, ReadSources
 from .formats.gemini import converted
-from .formats.langchain import chat_message, fields_of
-from .formats.vercel import chat_messages_of, is_message
+from .formats.langchain import chat_message, message_fields
+from .formats.vercel import chat_messages_of, is_sdk_message
 from .items import Item
 from .records import Record, UnusableError, decoded
-from .span_dialects import ModelCall, call_of, in_chat, tool_run_of
+from .span_dialects import ModelCall, in_chat, model_call, tool_run_of
 from .spans import TraceSpan
 from .traces import joined
 
@@ -72,7 +72,7 @@ def _attributes(spans: Iterable[TraceSpan]) -> str:
 
 def _calls_of(span: TraceSpan) -> Iterator[tuple[TraceSpan, ModelCall]]:
     """The call of a model in a span, if it has one; with several answers, each of these."""
-    if (call := call_of(span)) is not None:
+    if (call := model_call(span)) is not None:
         yield span, call
         return
     for question, answer in _BODIES:
@@ -112,7 +112,7 @@ def _request(value: Any) -> dict[str, Any]:
 
 def _messages(values: Sequence[Any]) -> list[Any]:
     """Messages of the AI SDK, LangChain and OpenTelemetry as in the chat API; others as they are."""
-    if any(is_message(each) and not _has_parts(each) for each in objects_in(values)):
+    if any(is_sdk_message(each) and not _has_parts(each) for each in objects_in(values)):
         return [*chat_messages_of([*values])]
     messages = [chat_message(each) for each in values]
     return [message for each in messages for message in (in_chat(each) if _has_parts(each) else [each])]
@@ -133,7 +133,7 @@ def _answer(value: Any) -> Any:
             return {"choices": [{"message": chat_message(first.get("message")), "finish_reason": ended}]}
         if isinstance(answer.get("messages"), list) and "choices" not in answer:
             return _messages(answer["messages"])
-        is_one = _has_parts(answer) or fields_of(answer) or answer.get("role") == "assistant"
+        is_one = _has_parts(answer) or message_fields(answer) or answer.get("role") == "assistant"
         return _messages([dict(answer)]) if is_one else answer or None
     calls = objects_in(answer)
     if calls and all("toolCallId" in each for each in calls):  # the AI SDK's

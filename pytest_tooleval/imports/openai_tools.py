@@ -39,7 +39,7 @@ class Offered(NamedTuple):
     namespaces: Sequence[tuple[str, str]] = ()
 
 
-def typed(value: Any, type: type[_T], what: str) -> _T:
+def as_type(value: Any, type: type[_T], what: str) -> _T:
     """The value as this type. UnusableError if it does not fit."""
     try:
         return msgspec.convert(value, type)
@@ -47,7 +47,7 @@ def typed(value: Any, type: type[_T], what: str) -> _T:
         message, _, path = str(error).replace("`", "").partition(" - at $")
         raise UnusableError(f"{what}{path}: {message[:1].lower()}{message[1:]}") from None
     except UnicodeEncodeError:  # msgspec does not take half of a surrogate pair
-        return typed(without_surrogates(value), type, what)
+        return as_type(without_surrogates(value), type, what)
 
 
 def looks_like_a_tool(value: Any) -> bool:

@@ -62,9 +62,7 @@ class Record:
 
 
 def read_records(
-    path: Path,
-    clean: Callable[[list[Any]], list[Any]] = lambda values: values,
-    most: int | None = None,
+    path: Path, clean: Callable[[list[Any]], list[Any]] = lambda values: values, most: int | None = None
 ) -> tuple[list[Record], list[Problem]]:
     """The records of a file, each with its value cleaned, and the problems of those that cannot be read.
 

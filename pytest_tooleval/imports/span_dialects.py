@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from ..engine.protocols.blocks import read_call, read_result
+from ..engine.protocols.blocks import read_call_block, read_result_block
 from ..engine.protocols.builder import ChatBuilder
 from ..explain import show
 from ..record.status import StatusWord, error_or_unknown, status_word
@@ -92,7 +92,7 @@ def tool_run_of(span: TraceSpan) -> ToolRun | None:
         arguments_text(
             first_of(attributes, "gen_ai.tool.call.arguments", "ai.toolCall.args", "input.value")
         ),
-        None if answer is None else as_text(answer),
+        None if answer is None else as_sent(answer),
         status,
     )
 
@@ -119,7 +119,7 @@ def _kind(attributes: Mapping[str, Any]) -> str:
     return str(first_of(attributes, *_KINDS) or "llm").lower()
 
 
-def call_of(span: TraceSpan) -> ModelCall | None:
+def model_call(span: TraceSpan) -> ModelCall | None:
     """The call of a model in a span, if it is one and has messages. UnusableError if they are broken."""
     attributes = span.attributes
     if attributes.get("gen_ai.operation.name") not in _ASKING or _kind(attributes) != "llm":
@@ -210,7 +210,7 @@ def _vercel(attributes: Mapping[str, Any]) -> _Parts | None:
     text = first_of(attributes, "ai.response.text", "ai.result.text")
     said = [{"type": "text", "text": text}, *parts] if text else parts
     reply = [{"role": "assistant", "content": said}] if said else []
-    ending = {"stop_reason": as_text(attributes.get("ai.response.finishReason") or "").replace("-", "_")}
+    ending = {"stop_reason": as_sent(attributes.get("ai.response.finishReason") or "").replace("-", "_")}
     tools = attributes.get("ai.prompt.tools")
     return (
         [*chat_messages_of(_list(attributes, "ai.prompt.messages"))],
@@ -252,19 +252,19 @@ def in_chat(message: Any) -> Iterator[dict[str, Any]]:
             function = {"name": part.get("name"), "arguments": part.get("arguments")}
             calls.append({"id": part.get("id"), "function": function})
         elif kind == "tool_call_response":
-            answer = as_text(part.get("response", part.get("result")))
+            answer = as_sent(part.get("response", part.get("result")))
             yield {"role": "tool", "tool_call_id": part.get("id"), "content": answer}
         elif kind == "refusal":
             refusal = refusal or part.get("refusal") or part.get("content")
         elif kind == "text":
-            texts.append(as_text(part.get("content")))
+            texts.append(as_sent(part.get("content")))
         elif kind == "server_tool_call":
-            read_call(chat, {"type": "server_tool_use", **part, "input": _given_to_server(part)})
+            read_call_block(chat, {"type": "server_tool_use", **part, "input": _given_to_server(part)})
         elif kind == "server_tool_call_response":
             held = as_mapping(part.get(kind))
             tool = text_in(held.get("type")).removesuffix("_tool_result").removesuffix("_result")
             result = {"content": held.get("response", held), **held}
-            read_result(chat, result, tool, part.get("id"))
+            read_result_block(chat, result, tool, part.get("id"))
         elif kind in _MEDIA:
             texts.append(f"[{kind}]")
         elif kind not in ("reasoning", "thinking", "compaction"):
@@ -286,7 +286,7 @@ def _given_to_server(part: Mapping[str, Any]) -> Mapping[str, Any]:
     return inputs if isinstance(inputs, Mapping) else {k: v for k, v in call.items() if k != "type"}
 
 
-def as_text(value: Any) -> str:
+def as_sent(value: Any) -> str:
     """A tool's answer as the model got it."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 

@@ -80,7 +80,7 @@ def _context(span: Mapping[str, Any]) -> Mapping[str, Any]:
     return as_mapping(span.get("context") or span.get("spanContext"))
 
 
-def spans_of(record: Record) -> Iterator[TraceSpan]:
+def trace_spans(record: Record) -> Iterator[TraceSpan]:
     """The spans of a batch, or the one that it is. UnusableError if it is none."""
     value, at = _batch(record.value), record.location
     if exported := _in_export(record.value):

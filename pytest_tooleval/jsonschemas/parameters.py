@@ -95,7 +95,7 @@ def _items(parts: Iterable[Mapping[str, Any]], index: int) -> list[Any]:
     return [inner for inner in schemas if isinstance(inner, dict)]
 
 
-def described(schema: Mapping[str, Any]) -> list[str]:
+def described_names(schema: Mapping[str, Any]) -> list[str]:
     """Return the parameters that have a schema."""
     return _described(_in_place(schema))
 

@@ -55,7 +55,7 @@ def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
     return values.members(values.flat(schema)[0], 0)
 
 
-def stand_in(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
+def example_value(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
     """Return a value for a parameter's schema, preferably its own example; `NOTHING` if unknown."""
     asked = {**(root or {}), "properties": {name: schema}, "required": [name]}
     return required_values(asked).get(name, NOTHING)
@@ -175,11 +175,11 @@ def _own_values(schema: Mapping[str, Any]) -> Iterator[Any]:
         values += filter(None, match.groups())
     for value in values:
         is_small = not is_nested_deeper(value, _MAX_DEPTH) and len(json.dumps(value)) <= _MAX_OWN
-        if is_small and fits(schema, value):
+        if is_small and may_fit(schema, value):
             yield value
 
 
-def fits(schema: Any, value: Any) -> bool:
+def may_fit(schema: Any, value: Any) -> bool:
     """True if a value is valid, or if the schema alone cannot decide that."""
     if not isinstance(schema, Mapping):
         return True

@@ -134,7 +134,7 @@ def type_of(value: Any) -> str:
     return "list" if isinstance(value, (list, tuple)) else "object"
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     kind = type_of(value)
     if kind in ("list", "object"):
         return _TYPE_NAMES[kind]
@@ -144,7 +144,7 @@ def shown(value: Any) -> str:
 
 def is_not_of(actual: Any, kind: str) -> str:
     """Return a text such as `is the string "7", not a number`."""
-    return f"is {shown(actual)}, not {_TYPE_NAMES[kind]}"
+    return f"is {shown_value(actual)}, not {_TYPE_NAMES[kind]}"
 
 
 def _why_other_text(expected: str, actual: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..errors import CannotCompare
-from ..jsonschemas.values import NOTHING, fits, stand_in
+from ..jsonschemas.values import NOTHING, example_value, may_fit
 from ..record.calls import is_number
 from .compare import matches
 from .matcher import MATCHERS, is_optional, matcher_key
@@ -26,7 +26,7 @@ def right_value(expected: Any, schema: Any, mode: Mode) -> Any:
     for value in guesses(expected, schema, mode):
         if not _accepts(expected, value, mode):
             continue
-        if fits(schema, value):
+        if may_fit(schema, value):
             return value
         right = value if right is NOTHING else right
     return right
@@ -41,7 +41,7 @@ def guesses(expected: Any, schema: Any, mode: Mode) -> Iterator[Any]:
     yield from MATCHERS[key].examples(expected[key], schema, mode)
     if isinstance(schema, Mapping):
         yield from schema.get("enum", ())
-        yield stand_in(schema, "value")
+        yield example_value(schema, "value")
     yield from ("x", "y", 1, 2, 1.5, True, [], {}, None)
 
 
@@ -87,10 +87,10 @@ def is_named(expected: Any, value: Any) -> bool:
     return _names_values(expected) and matches(expected, value, _MODE)
 
 
-def listed(expected: Any) -> list[Any]:
+def right_values(expected: Any) -> list[Any]:
     """Return all right values; empty if they cannot be listed."""
     if _is_choice(expected):
-        lists = [listed(member) for member in _members(expected) or ()]
+        lists = [right_values(member) for member in _members(expected) or ()]
         return [value for values in lists for value in values] if all(lists) else []
     return [right_value(expected, True, _MODE)] if _names_values(expected, one=True) else []
 

@@ -25,11 +25,7 @@ class Bound(Matcher):
     types = ("number", "integer")
 
     def __init__(
-        self,
-        key: str,
-        words: str,
-        holds: Callable[[Number, Number], bool],
-        tier: Tier = "advanced",
+        self, key: str, words: str, holds: Callable[[Number, Number], bool], tier: Tier = "advanced"
     ) -> None:
         self.key = key
         self.tier = tier

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..explain import show
 from ..findings import Findings, Loc
-from ..jsonschemas.values import stand_in
+from ..jsonschemas.values import example_value
 from ..jsonschemas.well_formed import TYPES, is_type, json_schema_findings
 from ..record.calls import is_number
 from ..text import composed, json_text, plural, printable, shorten
-from .compare import mismatch, shown, type_of
+from .compare import mismatch, shown_value, type_of
 from .examples import inside, right_value
 from .matcher import MATCHERS, Matcher, Mismatch, matcher, matcher_key
 from .modes import Mode
@@ -40,7 +40,7 @@ class Len(Matcher):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if not isinstance(actual, (str, list, tuple, dict)):
-            return lambda: f"is {shown(actual)}, which has no length"
+            return lambda: f"is {shown_value(actual)}, which has no length"
         length = len(composed(actual) if isinstance(actual, str) else actual)
         why = mismatch(operand, length, mode)
         if why is None:
@@ -84,10 +84,10 @@ class Type(Matcher):
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if any(_IS_OF[name](actual) for name in ([operand] if isinstance(operand, str) else operand)):
             return None
-        return lambda: f"is {shown(actual)}, not of type {json_text(operand)}"
+        return lambda: f"is {shown_value(actual)}, not of type {json_text(operand)}"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        yield stand_in({"type": operand}, "value")
+        yield example_value({"type": operand}, "value")
 
 
 _IS_OF: Mapping[str, Callable[[Any], bool]] = {
@@ -124,4 +124,4 @@ class Schema(Matcher):
         return lambda: shorten(printable("; ".join(errors(operand, actual, limit=1))), 120)
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
-        yield stand_in(operand, "value")
+        yield example_value(operand, "value")

@@ -20,7 +20,7 @@ from ..record.images import Content, has_images, image_part, url_of
 from ..record.transcript import text_of
 from ..record.untrusted import as_text
 from ..text import printable, shorten
-from .explain import about, explained, leaves, timed_out
+from .explain import about, leaves, named_error, server_timed_out
 from .process_group import process_group
 from .server import McpServer
 from .watch import LISTING, ByteLimits, Watch, too_large
@@ -102,7 +102,7 @@ class Session:
         except (MCPError, ValidationError) as error:
             # If the connection broke, this task is cancelled, and the cause is the better error.
             await anyio.lowlevel.checkpoint()
-            raise explained(error, self._server, self._watch) from None
+            raise named_error(error, self._server, self._watch) from None
 
 
 class Page(NamedTuple):
@@ -231,9 +231,9 @@ async def _connected(server: McpServer, watch: Watch, within_s: float) -> AsyncI
     except Exception as error:
         if raised is not None and any(leaf is raised for leaf in leaves(error)):
             raise raised from raised.__cause__
-        raise explained(error, server, watch) from None
+        raise named_error(error, server, watch) from None
     if scope.cancelled_caught:
-        raise timed_out(server, watch, limit_s)
+        raise server_timed_out(server, watch, limit_s)
 
 
 def check_sdk() -> None:

@@ -42,10 +42,10 @@ async def discover(server: McpServer) -> Discovery:
     and ConfigError if the SDK or a variable is missing.
     """
     async with connect(server, within_s=server.timeout_s) as session:
-        return await listed(session, server)
+        return await tools_of_session(session, server)
 
 
-async def listed(session: Session, server: McpServer) -> Discovery:
+async def tools_of_session(session: Session, server: McpServer) -> Discovery:
     """An open session's tools, listed without a time limit. Raises McpError like `discover`.
 
     Some servers echo the headers or variables that they were sent, so those are removed, and keys.

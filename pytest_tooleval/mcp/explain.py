@@ -34,7 +34,7 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
         yield from leaves(member)
 
 
-def explained(error: BaseException, server: McpServer, watch: Watch) -> ToolevalError:
+def named_error(error: BaseException, server: McpServer, watch: Watch) -> ToolevalError:
     """The error as a ToolevalError that names the server and contains no secret."""
     causes = list(leaves(error))
     for leaf in causes:
@@ -50,7 +50,7 @@ def about(server: McpServer, what: str) -> McpError:
     return McpError(f"the MCP server {server.label}: {what}")
 
 
-def timed_out(server: McpServer, watch: Watch, seconds: float) -> McpError:
+def server_timed_out(server: McpServer, watch: Watch, seconds: float) -> McpError:
     """The error for a server that took too long, or whose connection we ended."""
     if watch.problem is not None:
         return about(server, str(watch.problem))

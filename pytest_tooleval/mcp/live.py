@@ -18,7 +18,7 @@ from ..record.names import meant
 from ..suite.fingerprints import fingerprint_of_bytes
 from ..suite.servers import McpSource
 from .connect import Session, connect
-from .discover import discover_tools, listed
+from .discover import discover_tools, tools_of_session
 from .explain import about
 from .server import McpServer
 from .tools import as_functions
@@ -101,7 +101,7 @@ class LiveMcp:
         import anyio
 
         with anyio.move_on_after(self.server.timeout_s):
-            tools = (await listed(session, self.server)).tools
+            tools = (await tools_of_session(session, self.server)).tools
             now = self if tools == self._listed else LiveMcp(self.server, tools)
             if self._only not in (None, now.fingerprint):
                 raise McpError(

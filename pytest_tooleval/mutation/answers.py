@@ -164,7 +164,7 @@ def _has_params(case: ResolvedCase, ended: EndedCall, call: ToolCall) -> bool:
     return params_match(ended.params, call.arguments or {}, case.param_scoring)
 
 
-def calls_of(turns: Iterable[AnsweredTurn]) -> tuple[MutantCall, ...]:
+def calls_in(turns: Iterable[AnsweredTurn]) -> tuple[MutantCall, ...]:
     return tuple(
         MutantCall(call.name, call.arguments or {})
         for turn in turns

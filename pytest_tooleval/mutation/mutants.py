@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..errors import WorldError
 from ..jsonschemas.parameters import allows_others
-from ..jsonschemas.values import NOTHING, required_values, stand_in
+from ..jsonschemas.values import NOTHING, example_value, required_values
 from ..matchers.examples import inside
 from ..record.calls import ToolCall
 from ..scoring.evidence.half_work import unseen_effects
@@ -340,7 +340,7 @@ def renamed(name: str) -> str:
 
 def _unasked(schema: Any, name: str, root: dict[str, Any]) -> Any:
     """Return a value, different from its default, for a parameter that the case does not expect."""
-    value = stand_in(schema, name, root)
+    value = example_value(schema, name, root)
     default = schema.get("default", NOTHING) if isinstance(schema, dict) else NOTHING
     if value != default:
         return value

@@ -79,8 +79,7 @@ class Survivor(Struct, frozen=True):
     calls: Annotated[tuple[MutantCall, ...], Meta(description="The wrong answer: all its calls.")]
     gap: Annotated[Gap, Meta(description="What lets it pass.")]
     add: Annotated[
-        str,
-        Meta(description="The line that makes this answer fail; replace `...` by a value."),
+        str, Meta(description="The line that makes this answer fail; replace `...` by a value.")
     ]
     to: Annotated[str, Meta(description="The part of the suite to add the line to.")]
 

@@ -14,7 +14,7 @@ from ..suite.expectations import ExpectedCall
 from ..suite.model import Suite
 from ..suite.policies import Policy
 from ..suite.resolved import resolve
-from .answers import AnsweredTurn, UnknownError, calls_of, offered_call, other_call, right_answers, score
+from .answers import AnsweredTurn, UnknownError, calls_in, offered_call, other_call, right_answers, score
 from .gaps import PassReason, gap_of, survivors_of
 from .mutants import mutants
 from .results import CaseMutation, Kind, MutantCall, SuiteMutation, share_noticed
@@ -65,7 +65,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
             count += 1
             trial = score(case, right.answer(), otherwise=name)
             if trial.passed and (reason := gap_of(case, "wrong_end", None, right.trial, trial)):
-                passing.append(("wrong_end", calls_of(right.answer()), reason))
+                passing.append(("wrong_end", calls_in(right.answer()), reason))
             elif trial.passed:
                 legal += 1
         for mutant, answer in mutants(case, right, seen):
@@ -79,11 +79,11 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
                 if reason is None:
                     legal += 1
                 else:
-                    passing.append((mutant.kind, calls_of(answer), reason))
+                    passing.append((mutant.kind, calls_in(answer), reason))
     return CaseMutation(
         id=case.id,
         line=case.line,
-        calls=calls_of(rights[0].answer()),
+        calls=calls_in(rights[0].answer()),
         mutants=count - legal,
         legal=legal,
         survivors=survivors_of(passing),

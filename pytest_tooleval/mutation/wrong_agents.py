@@ -54,7 +54,7 @@ class Tried(Struct, frozen=True):
     untried: str = ""
 
 
-def turns_of(transcript: Transcript) -> tuple[AgentTurn, ...]:
+def agent_turns(transcript: Transcript) -> tuple[AgentTurn, ...]:
     """What the agent did in each turn. Calls of agents that it used as tools are theirs."""
     turns: list[AgentTurn] = []
     for reply in transcript.replies:
@@ -70,7 +70,7 @@ def turns_of(transcript: Transcript) -> tuple[AgentTurn, ...]:
 
 def agents_of(transcript: Transcript) -> list[WrongAgent]:
     """The agent of a transcript, and the wrong ones made from it, at most `MOST`."""
-    turns = turns_of(transcript)
+    turns = agent_turns(transcript)
     agents = [WrongAgent("recorded", "", turns)]
     seen = [turns]
     for agent in _wrong(turns):

@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A wrong model or option ends the run here, even without a suite.
     if typed_options(config) or ini_options(config):
         settings = settings_of(config)
-        if settings.estimate:  # it runs nothing
+        if settings.only_estimates:  # it runs nothing
             config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
         if settings.outputs.events is not None:
             eval_session(config)
@@ -97,9 +97,9 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, None, None]:
         return
     gating = settings.gating
     compares = gating.baseline is not None and gating.baseline.run is not None
-    if settings.estimate:
+    if settings.only_estimates:
         eval_session(config).case_session()
-    elif settings.outputs.reports or gating.typed or compares:
+    elif settings.outputs.reports or gating.is_typed or compares:
         eval_session(config)
     elif config.getoption("dist", "no") != "no" and config.getoption("tooleval_model"):
         # With cases, the controller needs it once all workers have collected, and all would wait for

@@ -162,7 +162,7 @@ class CaseSession(Observer):
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not run.process.is_worker and will_run(session):
                 run.report_gate_reach(item.selected_case for item in cases)
-                if not run.settings.estimate:
+                if not run.settings.only_estimates:
                     self._require_keys(session.items)
                     self._send(session.items)
             # Other tests may turn existing objects into garbage, which pytest reports at the end, or
@@ -203,7 +203,7 @@ class CaseSession(Observer):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        if not self.run.settings.estimate or not will_run(session):
+        if not self.run.settings.only_estimates or not will_run(session):
             return None
         from .estimate_table import show_estimate
 

@@ -80,7 +80,7 @@ class CaseItem(pytest.Item):
         self._waiting = False
         # Explanations are built only where they are read: in failures and in the document.
         self._result = result = self.task.result(answers, explain=self._outputs.explains)
-        if self._outputs.properties:
+        if self._outputs.writes_properties:
             self.user_properties += properties(result)
         if result.outcome == "error":
             if self._queue.run.settings.gating.excuses_unasked and is_unasked(result):

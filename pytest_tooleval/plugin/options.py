@@ -19,7 +19,7 @@ def add_options(parser: pytest.Parser) -> None:
         for option in options:
             group.addoption(f"--tooleval-{option.name}", **_for_argparse(option))
             if not option.only_typed:
-                type = "args" if option.many else "bool" if option.is_flag else "string"
+                type = "args" if option.repeatable else "bool" if option.is_flag else "string"
                 help = f"default of --tooleval-{option.name}"
                 parser.addini(_PREFIX + option.key, help, type=type, default=None)  # type: ignore[arg-type]
 

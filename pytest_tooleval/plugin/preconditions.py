@@ -40,7 +40,7 @@ def missing_model(config: pytest.Config, settings: Settings, path: str) -> str:
 def _needs(settings: Settings, path: str) -> list[str]:
     return [
         settings.gating.cases_needed_by,
-        "--tooleval-estimate" if settings.estimate else "",
+        "--tooleval-estimate" if settings.only_estimates else "",
         "a gate" if settings.gating.gates or settings.left_to_merge.keys() - {"history"} else "",
         path if path.endswith(SUITE_ENDING) or not path else f"{path} (all tests in it are test cases)",
     ]
@@ -51,7 +51,7 @@ def missing_keys(settings: Settings) -> str:
     asking = settings.asking
     if settings.gating.excuses_unasked:
         return ""
-    if asking.cassette is not None or asking.transcripts is not None or asking.resume:
+    if asking.cassette_path is not None or asking.transcripts is not None or asking.resume:
         return ""
     problems = [spec.missing for spec in asking.models]
     return "\n".join(filter(None, problems)) if all(problems) else ""

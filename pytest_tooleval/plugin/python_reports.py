@@ -25,7 +25,7 @@ def clean_report(report: pytest.TestReport) -> None:
                 part.lines = [harmless(line, values) for line in part.lines]
 
 
-def show(report: pytest.TestReport, result: CaseResult) -> None:
+def add_sections(report: pytest.TestReport, result: CaseResult) -> None:
     """Add what happened to the report of a failed test. As of a suite, no answer is an error."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None and result.reason:

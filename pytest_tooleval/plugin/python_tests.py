@@ -32,7 +32,7 @@ from ..text import near, plural, printable
 from .items import CaseFailure, is_unasked, reason_in, settle, told
 from .preconditions import missing_model, no_model
 from .processes import may_ask
-from .python_reports import clean_report, show
+from .python_reports import add_sections, clean_report
 from .python_trials import is_assertion, repeated
 from .settings import config_tables
 from .verdicts import leave_to_gate
@@ -171,7 +171,7 @@ class PythonTests:
     def cannot_ask(self, item: pytest.Item) -> str | None:
         """Why a test's model cannot be asked, if that is known before it runs."""
         asking, label = self._run.settings.asking, _parameters(item).get(MODEL_FIXTURE)
-        if label is None or asking.cassette is not None or asking.resume:
+        if label is None or asking.cassette_path is not None or asking.resume:
             return None
         if not self.asks_model(item):
             return None
@@ -371,9 +371,9 @@ class PythonTests:
         if report.failed:
             if call.excinfo is not None and isinstance(raised, CaseFailure):
                 report.longrepr = told(call.excinfo, result.reason)
-            show(report, result)
+            add_sections(report, result)
             result = leave_to_gate(report, result, settings) if model_failed else result
-        if settings.outputs.properties:
+        if settings.outputs.writes_properties:
             report.user_properties += properties(result)
         report.tooleval = to_json(result).decode()  # type: ignore[attr-defined]
 

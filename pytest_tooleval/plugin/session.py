@@ -132,7 +132,7 @@ class EvalSession(Observer):
         plugins.
         """
         run = self.run
-        if not run.process.is_worker and not run.settings.estimate and evaluates(self._config):
+        if not run.process.is_worker and not run.settings.only_estimates and evaluates(self._config):
             verdict = run.decide()
             for finding in verdict.problems:
                 report_finding(session, finding)

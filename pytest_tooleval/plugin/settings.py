@@ -97,7 +97,7 @@ def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[s
         concurrency=int(options["concurrency"]),
         timeout_s=options["timeout"],
         variants=tuple(dict.fromkeys(options["variant"])),
-        cassette=cassette,
+        cassette_path=cassette,
         record="none" if gating.excuses_unasked and cassette else options["record"],
         resume=options["resume"],
         max_cost=options["max_cost"],
@@ -106,7 +106,7 @@ def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[s
         reports=reports,
         events=options["events"],
         history=history,
-        properties=_properties(config),
+        writes_properties=_properties(config),
         github=options["github"],
     )
     return Settings(
@@ -117,7 +117,7 @@ def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[s
         asking=asking,
         gating=gating,
         outputs=outputs,
-        estimate=options["estimate"],
+        only_estimates=options["estimate"],
         shard=shard,
         left_to_merge=left_to_merge,
     )

@@ -15,7 +15,7 @@ from ..errors import Problem
 from ..settings.settings import Asking
 from ..suite.model import Suite
 from ..suite.overrides import ChoiceWord
-from ..suite.source import SuiteSource, decode_bytes, read_document
+from ..suite.source import SuiteSource, decode_bytes, read_source
 from ..text import printable
 
 
@@ -101,7 +101,7 @@ def _rehearsed(path: Path, suite: Suite, index: int) -> list[Problem]:
 
 
 def _document(path: Path) -> SuiteSource:
-    return read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
+    return read_source(decode_bytes(path.read_bytes(), str(path)), str(path))
 
 
 def warn(path: Path, text: str, line: int = 1) -> None:

@@ -151,7 +151,7 @@ class Terminal(Observer):
             terminalreporter.write_line(problem, red=True, bold=True)
         for command in run.written.commands:
             terminalreporter.write_line(command)
-        resumable = results.cases and run.settings.asking.cassette is None
+        resumable = results.cases and run.settings.asking.cassette_path is None
         if exitstatus == pytest.ExitCode.INTERRUPTED and resumable and not self._silent:
             terminalreporter.write_line("--tooleval-resume reuses the answers so far")
         return result
@@ -224,10 +224,10 @@ class Terminal(Observer):
             reporter.write_line(
                 "gates and baseline were not judged: the run was cut short", red=True, bold=True
             )
-        if facts.recorded and settings.asking.cassette is not None:
+        if facts.recorded and settings.asking.cassette_path is not None:
             replies = "1 reply" if facts.recorded == 1 else f"{facts.recorded} replies"
             reporter.write_line(
-                f"{replies} recorded in {_near(reporter.config, settings.asking.cassette)}"
+                f"{replies} recorded in {_near(reporter.config, settings.asking.cassette_path)}"
             )
         if self._writer is not None and self._writer.unsaved:
             reporter.write_line(printable(self._writer.unsaved), yellow=True)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..agents.kinds import Kind, kind_of
 from ..engine.clients.agents_loop import agents_clock
 from ..engine.clients.callable_client import find_callable
-from ..engine.models.modules import parsed
+from ..engine.models.modules import syntax_tree
 from ..engine.models.spec import CallableModel, ModelSpec
 from ..errors import ConfigError, ModelError, error_text
 from ..writing import code_of
@@ -83,7 +83,7 @@ def _project_modules(root: Path, loaded: int) -> Sequence[ModuleType]:
 def _imported(file: str | None) -> frozenset[str]:
     """The names that a module imports from others."""
     try:
-        tree = parsed(code_of(Path(file or "")))
+        tree = syntax_tree(code_of(Path(file or "")))
     except (OSError, ValueError, SyntaxError, RecursionError):
         return frozenset()
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))

@@ -17,7 +17,7 @@ from ..run.evaluation import evaluate
 from ..scoring.trial import BodyResult
 from ..secrets import clean_reason
 from .awaiting import Coroutines
-from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, question
+from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, make_question
 from .run import AgentRun, error_of
 
 
@@ -64,7 +64,7 @@ class PythonCase:
         try:
             agent = agent_of(options, self._setting.test)
             own_tools = agent.tools() if agent is not None and agent.kind is not None else None
-            asked = question(prompt, options, self._setting, agent, own_tools)
+            asked = make_question(prompt, options, self._setting, agent, own_tools)
             running = self._begin(asked)
         except ToolevalError as error:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
@@ -86,7 +86,7 @@ class PythonCase:
             own_tools = None
             if agent is not None and agent.kind is not None:
                 own_tools = await agent.own_tools() if is_tests else agent.tools()
-            asked = question(
+            asked = make_question(
                 prompt, options, self._setting, agent, own_tools, loop if is_tests else None
             )
             running = self._begin(asked)

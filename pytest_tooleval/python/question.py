@@ -23,7 +23,7 @@ from ..settings.settings import Asking
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.checks.errors import suite_errors
 from ..suite.fingerprints import ToolsFingerprints, fingerprint_of_bytes
-from ..suite.model import Suite, without_key_values
+from ..suite.model import Suite, suite_without_keys
 from ..suite.reading import read_suite
 from ..suite.resolved import resolve
 from ..text import near
@@ -32,7 +32,7 @@ from .agents import AgentOfTest, sign_of
 from .calls import Call
 from .like import as_written
 from .test import Test
-from .worlds import described, offer_of, world_of
+from .worlds import described_tools, offer_of, world_from
 
 Prompt = str | Sequence[str | Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 
@@ -133,7 +133,7 @@ def _instead_of(unknown: str) -> str:
     return near(unknown, QuestionOptions.__annotations__)
 
 
-def question(
+def make_question(
     prompt: Prompt,
     options: QuestionOptions,
     setting: PythonSetting,
@@ -201,8 +201,8 @@ def _offered(
     options: QuestionOptions, setting: PythonSetting, own_tools: Sequence[Mapping[str, Any]] | None
 ) -> _Offered:
     world, passed = options.get("world"), options.get("tools")
-    spec = None if world is None else world_of(world, setting.trials, setting.test)
-    tools = own_tools if passed is None else described(passed)
+    spec = None if world is None else world_from(world, setting.trials, setting.test)
+    tools = own_tools if passed is None else described_tools(passed)
     are_all = own_tools is None
     if spec is not None:
         offer = offer_of(spec)
@@ -265,7 +265,7 @@ def _data(
         case["turns"] = [{"prompt": each} for each in _turns(prompt)]
     if not offered.are_all:  # it may know a tool that a call names
         of_suite["thresholds"] = {"arguments_valid": None}
-    return without_key_values(  # type: ignore[no-any-return]
+    return suite_without_keys(  # type: ignore[no-any-return]
         {"name": setting.test.suite, "tools": [*offered.tools], **of_suite, "test_cases": [case]}
     )
 

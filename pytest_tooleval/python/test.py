@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ..engine.models.modules import imported_modules, parsed
+from ..engine.models.modules import imported_modules, syntax_tree
 from ..suite.fingerprints import fingerprint_of_bytes
 from ..text import canonical
 from ..writing import code_of
@@ -113,7 +113,7 @@ class Test:
 
 def _parts(code: bytes) -> tuple[str, Mapping[int, _Function]]:
     """The code of a module without its tests; and by first lines, its functions and its classes'."""
-    tree = parsed(code)
+    tree = syntax_tree(code)
     return ast.unparse(_without(tree, _is_test, (ast.ClassDef,))), _functions(tree)
 
 

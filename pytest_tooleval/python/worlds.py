@@ -27,8 +27,8 @@ class Offer(NamedTuple):
 
     def require(self, tools: Sequence[Mapping[str, Any]], whose: str) -> None:
         """Raise ConfigError if nothing answers one of these tools."""
-        methods = [name_of(each) for each in self.tools]
-        left = [name for name in map(name_of, tools) if method_for(name, methods) is None]
+        methods = [definition_name(each) for each in self.tools]
+        left = [name for name in map(definition_name, tools) if method_for(name, methods) is None]
         if left and not self.answers_all:
             raise ConfigError(
                 f"world: nothing answers {whose} {', '.join(left)}{near(left[0], methods)}; "
@@ -36,12 +36,12 @@ class Offer(NamedTuple):
             )
 
 
-def name_of(tool: Mapping[str, Any]) -> str:
+def definition_name(tool: Mapping[str, Any]) -> str:
     inner = tool.get(str(tool.get("type", "function")), tool)
     return str(inner.get("name", "")) if isinstance(inner, Mapping) else ""
 
 
-def world_of(world: object, trials: int, test: Test) -> WorldSpec:
+def world_from(world: object, trials: int, test: Test) -> WorldSpec:
     """The world that `world=` makes for each trial. Raises ConfigError."""
     factory, named = _factory(world, trials)
     written = inspect.unwrap(named)
@@ -110,7 +110,7 @@ def _offer(world: World) -> Offer:
     return Offer(tools, any(map(callable, world.objects)))
 
 
-def described(tools: Sequence[object]) -> list[Tool]:
+def described_tools(tools: Sequence[object]) -> list[Tool]:
     """The tools of `tools=`: functions, which never run, or definitions. Raises ConfigError."""
     definitions = []
     for tool in tools:

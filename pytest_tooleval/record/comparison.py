@@ -156,8 +156,7 @@ class Comparison(Struct, frozen=True, kw_only=True, gc=False):
     models: Annotated[tuple[ComparedModel, ...], doc("The models, paired.")]
     cases: Annotated[ComparedCases, doc("The cases of both runs.")]
     verdict: Annotated[
-        Verdict,
-        doc("The worst of all models; without a common model, as without a comparable case."),
+        Verdict, doc("The worst of all models; without a common model, as without a comparable case.")
     ]
     failed: Annotated[
         bool,

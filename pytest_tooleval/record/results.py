@@ -141,8 +141,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         doc("A line for each call that the run answers with an error, and the world would not."),
     ] = ()
     differing: Annotated[
-        tuple[str, ...],
-        doc("A line for each recorded answer that the world gives otherwise."),
+        tuple[str, ...], doc("A line for each recorded answer that the world gives otherwise.")
     ] = ()
     others_cost_usd: Annotated[
         float | None, doc("The cost of judge and simulated user in US dollars. Null: unknown, or none.")

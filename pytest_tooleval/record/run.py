@@ -43,8 +43,7 @@ class Git(Struct, frozen=True, gc=False):
     branch: Annotated[str | None, doc("The branch; null when none is checked out.")]
     dirty: Annotated[bool | None, doc("Whether files differed from the commit; null: unknown.")]
     root: Annotated[
-        str | None,
-        doc("The root folder within the repository; empty: its top; null: unknown."),
+        str | None, doc("The root folder within the repository; empty: its top; null: unknown.")
     ] = None
 
     def is_of(self, root: str | None) -> bool:
@@ -149,8 +148,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
         ),
     ] = {}
     cached_answers_from: Annotated[
-        AnswersFrom,
-        doc("Where cached answers came from: a cassette, the previous run, this run."),
+        AnswersFrom, doc("Where cached answers came from: a cassette, the previous run, this run.")
     ] = "shared"
     models: Annotated[tuple[AskedModel, ...], doc("The models that were asked.")] = ()
     options: Annotated[

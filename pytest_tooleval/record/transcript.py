@@ -80,8 +80,7 @@ class ToolSearch(Struct, frozen=True, gc=False):
     arguments: Annotated[Any, doc("What the model searched for.")]
     tools: Annotated[tuple[str, ...] | None, doc("The names of the tools found; null: unknown.")] = None
     names_shown: Annotated[
-        bool,
-        doc("Whether the provider shows the names of deferred tools without a namespace anyway."),
+        bool, doc("Whether the provider shows the names of deferred tools without a namespace anyway.")
     ] = False
 
 
@@ -102,8 +101,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         doc("The answers to its calls, as chat messages; none where nothing follows."),
     ] = field(default=(), name="answers")
     status: Annotated[
-        tuple[CallStatus | None, ...],
-        doc("The status of each call; null: unknown. Empty: all unknown."),
+        tuple[CallStatus | None, ...], doc("The status of each call; null: unknown. Empty: all unknown.")
     ] = ()
     by_suite: Annotated[
         tuple[bool, ...],

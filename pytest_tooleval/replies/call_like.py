@@ -95,7 +95,7 @@ def orphan(id: object, content: object) -> dict[str, Any]:
     return {"type": _ORPHAN, "tool_call_id": id, "content": content}
 
 
-def kind_of(item: Mapping[str, Any]) -> str:
+def type_of_item(item: Mapping[str, Any]) -> str:
     """The type of an item, or the first field of a Gemini part, which has no type."""
     return str(item.get("type") or next(iter(item), ""))
 
@@ -140,7 +140,7 @@ def unread_in(
     for item in candidates:
         if item.get("type") in (_UNPLACED, _ORPHAN) or _holds_call(item, offered, calls):
             why = "an item of a kind that is not known here, and that may be a call"
-            yield Unread.at(kind_of(item), json_text(item, 400), why, "other")
+            yield Unread.at(type_of_item(item), json_text(item, 400), why, "other")
 
 
 def calls_of(message: Mapping[str, Any]) -> list[ToolCall]:

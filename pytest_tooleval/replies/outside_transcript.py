@@ -10,7 +10,7 @@ from ..errors import Location
 from ..record.transcript import INNER, Message, Usage
 from ..record.untrusted import objects_in
 from ..text import plural, shown
-from .call_like import UNREAD, kind_of, may_be_call
+from .call_like import UNREAD, may_be_call, type_of_item
 
 _NAMED = 10
 NO_NAME = "transcript"  # the model of those that do not name it
@@ -53,7 +53,7 @@ class OutsideTranscript(NamedTuple):
     def unread(self) -> list[str]:
         """The types of items in it that are not known here, and are not calls."""
         items = (item for message in self.messages for item in objects_in(message.get(UNREAD)))
-        return [kind_of(item) for item in items if not may_be_call(item)]
+        return [type_of_item(item) for item in items if not may_be_call(item)]
 
 
 def unread_text(kinds: Iterable[str]) -> str:
@@ -68,7 +68,7 @@ def unread_text(kinds: Iterable[str]) -> str:
     return f"{items} of types that are not known here: {', '.join(named)}{more}"
 
 
-def plain(message: Message) -> Message:
+def in_words(message: Message) -> Message:
     """The message with a word in place of each picture or file."""
     content = message.get("content")
     if not isinstance(content, list):

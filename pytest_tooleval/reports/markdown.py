@@ -217,12 +217,7 @@ def _case_sections(document: RowsDocument) -> Sections:
 
 
 def _scores(
-    document: RowsDocument,
-    rows: Sequence[ModelSummary],
-    head: str,
-    *,
-    suites: bool,
-    whole: bool = False,
+    document: RowsDocument, rows: Sequence[ModelSummary], head: str, *, suites: bool, whole: bool = False
 ) -> Section:
     """A table of models, or of models and suites: of the columns that decide, or of the `whole`."""
     table = model_table(document, rows, whole=whole)

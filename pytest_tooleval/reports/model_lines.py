@@ -123,14 +123,14 @@ def _line(
     verdict: ModelVerdict = next((each for each in _ORDER if each in verdicts), "passed")
     ordered = sorted(reasons, key=lambda reason: _ORDER.index(reason.verdict))
     texts = [each.text.removesuffix(_NOT_FATAL) for each in ordered if each.verdict != "passed"]
-    held = [each.text for each in ordered if each.verdict == "passed"]
+    passing = [each.text for each in ordered if each.verdict == "passed"]
     if verdict == "passed":
-        texts, held = held, []
+        texts, passing = passing, []
     text = "; ".join(filter(None, [outcomes, *texts]))
-    line = ModelLine(model, verdict, text, tuple(held), broken > 0)
+    line = ModelLine(model, verdict, text, tuple(passing), broken > 0)
     if verdict == "passed" or len(str(line)) <= _WIDTH:
         return line
-    return ModelLine(model, verdict, outcomes, (*texts, *held), broken > 0)
+    return ModelLine(model, verdict, outcomes, (*texts, *passing), broken > 0)
 
 
 def _gate(gate: Gate) -> _Reason:

@@ -152,6 +152,6 @@ def _write_for_github(document: RowsDocument, root: Path, *, failures: bool) -> 
     from .markdown import LEAST_LIMIT, markdown_text
 
     job = CiJob.now()
-    if job and job.summary and (room := room_in_step_summary(job.summary)) >= LEAST_LIMIT:
-        append_step_summary(job.summary, markdown_text(document, room))
+    if job and job.summary_file and (room := room_in_step_summary(job.summary_file)) >= LEAST_LIMIT:
+        append_step_summary(job.summary_file, markdown_text(document, room))
     return annotations(document, failures, root, job.workspace if job else None)

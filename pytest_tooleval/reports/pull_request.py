@@ -44,7 +44,7 @@ _GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
 State = Literal["success", "failure", "pending"]
 
 
-def state_of(document: RowsDocument) -> State | None:
+def commit_state(document: RowsDocument) -> State | None:
     """The state of the commit by this run; None if it was interrupted, like a cancelled job's."""
     run, summary = document.run, run_summary(document)
     if run.exitstatus == _INTERRUPTED and not run.collection_errors:

@@ -36,8 +36,8 @@ class Cassettes:
     def _folder(self) -> Path | None:
         """The folder for answers: the user's, or the run's own below `.tooleval`; None to keep none."""
         asking, process = self._asking, self._process
-        if asking.cassette is not None:
-            return asking.cassette
+        if asking.cassette_path is not None:
+            return asking.cassette_path
         # Test discovery in an editor must leave no files behind.
         if asking.transcripts is not None or not process.keeps:
             return None
@@ -53,7 +53,7 @@ class Cassettes:
         if suite not in self._of:
             if self._folder is None:
                 return None
-            process, are_users = self._process, self._asking.cassette is not None
+            process, are_users = self._process, self._asking.cassette_path is not None
             below = suite.relative_to(process.root) if suite.is_relative_to(process.root) else suite.name
             mode = self._asking.record if are_users else "new"
             started = process.started.isoformat(timespec="milliseconds")
@@ -89,7 +89,7 @@ class Cassettes:
     @property
     def recorded(self) -> int:
         """The number of answers that this process has written to the user's cassettes."""
-        return sum(each.written for each in self._of.values()) if self._asking.cassette else 0
+        return sum(each.written for each in self._of.values()) if self._asking.cassette_path else 0
 
     def close(self) -> None:
         self._appender.close()

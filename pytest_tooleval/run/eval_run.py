@@ -143,10 +143,7 @@ class EvalRun:
             return structs.replace(self.collected_facts, spent=spent)
         asker, cassettes = self._asker, self._asker.cassettes
         return structs.replace(
-            self.collected_facts,
-            problems=asker.problems,
-            recorded=cassettes.recorded,
-            spent=asker.spent,
+            self.collected_facts, problems=asker.problems, recorded=cassettes.recorded, spent=asker.spent
         )
 
     @property
@@ -162,7 +159,9 @@ class EvalRun:
     def about(self) -> Run:
         """The run itself, for its document and the history."""
         facts, asking = self.run_facts, self.settings.asking
-        source: AnswersFrom = "replayed" if asking.cassette else "resumed" if asking.resume else "shared"
+        source: AnswersFrom = (
+            "replayed" if asking.cassette_path else "resumed" if asking.resume else "shared"
+        )
         models = [AskedModel(spec.label, spec.identity) for spec in asking.models]
         models += [AskedModel(*each, by_test=True) for each in facts.agents.items()]
         return Run(

@@ -39,7 +39,7 @@ def unknown_scope(settings: Settings, places: Iterable[CaseOnModel]) -> str:
         if name not in names:
             scope = rule.scope.name
             there = f"there is {listing(sorted(names))}" if names else f"no case has any {scope}"
-            gate = f"--tooleval-fail-{'over' if rule.over else 'under'}={scope}={name}"
+            gate = f"--tooleval-fail-{'over' if rule.is_limit else 'under'}={scope}={name}"
             return (
                 f'{gate}: no collected case has the {scope} "{name}"{near(name, names) or f"; {there}"}'
             )

@@ -88,10 +88,7 @@ def is_meant(case: ResolvedCase, selects: ExpectedCall | Policy, call: ToolCall)
     """True if a call has one of these tools and these params, or may have them if it is unreadable."""
     is_selected = _is_tool(case, selects.tools, call.name) and call.may_be_by(selects.agent)
     return is_selected and _has_params(
-        selects.params,
-        _readings(case, call),
-        case.param_scoring,
-        _own_names(case, call, selects.params),
+        selects.params, _readings(case, call), case.param_scoring, _own_names(case, call, selects.params)
     )
 
 

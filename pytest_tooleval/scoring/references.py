@@ -23,7 +23,7 @@ from ..suite.expectations import Expectations, Match
 from ..suite.resolved import find_tool
 from ..text import json_text, shorten, shown
 from ..worlds.plain import ABSENT as NOTHING
-from ..worlds.plain import as_json, differences, look_up, path_text, read_json, read_path, same_value
+from ..worlds.plain import differences, json_like, look_up, path_text, read_json, read_path, same_value
 from ..worlds.play import CallsToPlay, Played, TooManyFailed, play
 from ..worlds.world import without_secrets
 from .assessment import SpanCheck, mean, span_check_of_rows
@@ -268,11 +268,11 @@ def _without(turn: CallsToPlay, number: int, places: Collection[tuple[int, int]]
 def reference(case: ResolvedCase, expected: Sequence[CallsToPlay]) -> Played:
     """Play expected calls on a new world, once for all trials and models."""
     assert case.world is not None
-    key = key_of(case, (turn.calls for turn in expected))
+    key = play_key(case, (turn.calls for turn in expected))
     return case.world.memory.played(key, lambda: _played(case, expected))
 
 
-def key_of(case: ResolvedCase, turns: Iterable[Sequence[ToolCall]]) -> tuple[Hashable, ...]:
+def play_key(case: ResolvedCase, turns: Iterable[Sequence[ToolCall]]) -> tuple[Hashable, ...]:
     """The key of a play of these calls in the memory of the case's world."""
     assert case.world is not None
     return case.id, *case.world.key, repr(list(turns))
@@ -387,7 +387,7 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
     if got is NOTHING:
         right, why = is_optional(wanted), _what_is_there(state, whole)
     else:
-        got = as_json(got, wanted)
+        got = json_like(got, wanted)
         right, why = reason(wanted, without_key_values(got), MODES[case.param_scoring])
         if not right:  # the reason may quote the value
             _, why = reason(wanted, without_secrets(got), MODES[case.param_scoring])
@@ -401,7 +401,7 @@ def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
         whole, value = look_up(state, tuple(path[:end]))
         if value is NOTHING:
             break
-        parent, last = path_text(whole), as_json(value)
+        parent, last = path_text(whole), json_like(value)
     if isinstance(last, dict):
         names = (
             ", ".join(json_text(name, 40) for name in without_secrets(list(last)[:_SHOWN])) or "nothing"

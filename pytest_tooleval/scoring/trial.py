@@ -197,7 +197,7 @@ def score_trial(
         if (unread := transcript.unread) and forbidden_in(case, transcript) is None:
             error = TrialError("unread", printable(str(unread)))
             return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
-        silent_agent.require_evidence(case, scorers)
+        silent_agent.check_evidence(case, scorers)
         assessment = assess(case, transcript)
         unusable = assessment.usable_transcript.no_answer
         scores = {metric: draft.score(explained=False) for metric, draft in assessment.drafts.items()}
@@ -237,13 +237,13 @@ def score_trial(
 def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None:
     """Raise ScoringError if the case is judged by state, and an agent that makes no call would pass."""
     with _naming(case):
-        silent_agent.require_evidence(case, scorers)
+        silent_agent.check_evidence(case, scorers)
 
 
 def require_answers(case: ResolvedCase) -> None:
     """Raise ScoringError if the case's world cannot answer its expected calls."""
     with _naming(case):
-        rehearsal.require_answers(case)
+        rehearsal.check_answers(case)
 
 
 def _failure(
@@ -299,9 +299,7 @@ def _category(assessment: Assessment, failing: Collection[str]) -> FailureCatego
 
 
 def _what_was_wrong(
-    category: FailureCategory,
-    assessment: Assessment,
-    failing: Mapping[str, tuple[float | None, float]],
+    category: FailureCategory, assessment: Assessment, failing: Mapping[str, tuple[float | None, float]]
 ) -> str:
     """Return the first reason for missed thresholds, such as `amount: expected 250, got "250 EUR"`.
 

@@ -19,8 +19,8 @@ class Option(NamedTuple):
 
     `meanings` explain choices, `elsewhere` maps what other tools call them. `read` converts the text to
     a value; its ValueError says what was expected. The ini file can set the option under `key`, unless
-    `only_typed` says why not; with `form`, the run form can, which remembers it for the next run if it
-    is `kept`. With `replaces`, a later value replaces earlier ones, and the run says so. `needs` is
+    `only_typed` says why not; with `in_form`, the run form can, which remembers it for the next run if
+    it `is_kept`. With `last_wins`, a later value replaces earlier ones, and the run says so. `needs` is
     another option's key; `excludes` has the keys of others, and why. `pytest --help` lists options by
     `tier`.
     """
@@ -29,14 +29,14 @@ class Option(NamedTuple):
     help: str
     metavar: str = ""
     read: ReadText = str
-    many: bool = False
+    repeatable: bool = False
     choices: tuple[str, ...] = ()
     meanings: Mapping[str, str] = {}
     elsewhere: Mapping[str, str] = {}
     default: str | None = None
-    form: bool = False
-    kept: bool = False
-    replaces: bool = False
+    in_form: bool = False
+    is_kept: bool = False
+    last_wins: bool = False
     needs: str = ""
     excludes: Mapping[str, str] = {}
     tier: Tier = "advanced"
@@ -52,13 +52,13 @@ class Option(NamedTuple):
 
     @property
     def repeats(self) -> bool:
-        return self.many or self.replaces
+        return self.repeatable or self.last_wins
 
     def arguments(self, text: str) -> list[str]:
         """pytest's arguments for a text from the run form. Spaces separate several values."""
         if self.is_flag:
             return [f"--tooleval-{self.name}"]
-        values = text.split() if self.many else [text]
+        values = text.split() if self.repeatable else [text]
         return [f"--tooleval-{self.name}={value}" for value in values]
 
     def value(self, text: str) -> Any:
@@ -250,8 +250,8 @@ JUDGING = (
         "apply a gate preset",
         choices=tuple(PRESETS),
         meanings={name: preset.meaning for name, preset in PRESETS.items()},
-        form=True,
-        replaces=True,
+        in_form=True,
+        last_wins=True,
         tier="everyday",
     ),
     Option(
@@ -259,7 +259,7 @@ JUDGING = (
         "fail if the pass rate, or the mean of a metric, is lower; repeatable",
         "[SCOPE:][METRIC=]VALUE",
         read=_gate(over=False),
-        many=True,
+        repeatable=True,
         tier="everyday",
     ),
     Option(
@@ -268,7 +268,7 @@ JUDGING = (
         "repeatable",
         "[SCOPE:]NAME=VALUE",
         read=_gate(over=True),
-        many=True,
+        repeatable=True,
     ),
     Option(
         "confidence",
@@ -291,7 +291,7 @@ JUDGING = (
         "compare the baseline's model OLD with this run's model NEW; repeatable",
         "OLD=NEW",
         read=_pair,
-        many=True,
+        repeatable=True,
         needs="baseline",
     ),
     Option(
@@ -314,7 +314,7 @@ OUTPUTS = (
         "report",
         "write a report, formatted by its ending (.json, .html, .md, .csv) or FORMAT; repeatable",
         "[FORMAT:]FILE",
-        many=True,
+        repeatable=True,
         tier="everyday",
     ),
     Option(
@@ -332,7 +332,7 @@ _MODELS = (
         "models to evaluate: a config table, PROVIDER/NAME, or builtin/lexical; repeatable",
         "NAME[,NAME...]",
         read=_names,
-        many=True,
+        repeatable=True,
         excludes=_NO_MODEL,
         tier="everyday",
     ),
@@ -341,7 +341,7 @@ _MODELS = (
         "score transcripts (chat messages, traces) without a model; repeatable",
         "FILE|FOLDER",
         read=filled("the name of a file or folder"),
-        many=True,
+        repeatable=True,
         tier="agents",
     ),
     Option(
@@ -357,7 +357,7 @@ _MODELS = (
         "tools that may act: live_tools, agents' and providers' own; * allows read-only live_tools",
         "NAME[,NAME...]",
         read=_names,
-        many=True,
+        repeatable=True,
         tier="agents",
         only_typed="what may act is allowed for one run",
     ),
@@ -376,8 +376,8 @@ _ASKING = (
         "trials of each case (default: the suite's, else 1)",
         "N",
         read=_trials,
-        form=True,
-        kept=True,
+        in_form=True,
+        is_kept=True,
         tier="everyday",
     ),
     Option(
@@ -385,24 +385,24 @@ _ASKING = (
         "temperature of every case (default: the suite's, else 0)",
         "T",
         read=number("0 to 2", lambda degree: 0 <= degree <= 2),
-        form=True,
-        kept=True,
+        in_form=True,
+        is_kept=True,
     ),
     Option(
         "tool-choice",
         "tool_choice of every case (default: the suite's, else required)",
         choices=("required", "auto", "none"),
-        form=True,
-        kept=True,
+        in_form=True,
+        is_kept=True,
     ),
     Option(
         "variant",
         "run each case under a condition too, such as again or distractors:50; repeatable",
         "NAME[:ARGS]",
         read=filled("the name of a variant"),
-        many=True,
+        repeatable=True,
         excludes=_NO_MODEL,
-        form=True,
+        in_form=True,
     ),
     Option(
         "concurrency",
@@ -425,8 +425,8 @@ _VERDICT = (
         "minimum score of a metric, or a limit; null removes one; repeatable",
         "[METRIC=]VALUE",
         read=_threshold,
-        many=True,
-        form=True,
+        repeatable=True,
+        in_form=True,
         tier="everyday",
     ),
     Option(
@@ -443,7 +443,7 @@ _ANSWERS = (
         "record answers in FOLDER, and replay them from there",
         "FOLDER",
         read=filled("the name of a folder"),
-        form=True,
+        in_form=True,
         tier="everyday",
     ),
     Option(
@@ -454,7 +454,7 @@ _ANSWERS = (
         elsewhere={"once": "new", "new_episodes": "new", "rewrite": "all"},
         default="new",
         needs="cassette",
-        form=True,
+        in_form=True,
         tier="everyday",
     ),
     Option(
@@ -468,7 +468,7 @@ _ANSWERS = (
         "spend at most this much; cases beyond it become errors",
         "USD",
         read=number("US dollars above 0", lambda usd: usd > 0),
-        form=True,
+        in_form=True,
         tier="everyday",
     ),
     Option(
@@ -499,4 +499,4 @@ GROUPS = {
 }
 OPTIONS = {option.key: option for _, options in GROUPS.values() for option in options}
 # The run form's options by name.
-FORM = {option.name: option for option in OPTIONS.values() if option.form}
+FORM = {option.name: option for option in OPTIONS.values() if option.in_form}

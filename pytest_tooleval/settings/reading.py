@@ -109,7 +109,7 @@ class GivenOptions:
             raw = self.sets.get(key)
         if option.is_flag:
             return raw in (True, "on")
-        if option.many:
+        if option.repeatable:
             return [self._value(option, text) for text in raw or ()]
         raw = option.default if raw is None else raw
         return None if raw is None else self._value(option, raw)
@@ -197,7 +197,7 @@ def read_gating(
         strict=options["fail_inconclusive"],
         excuses_unasked=excuses_unasked,
         cases_needed_by=options.cases_needed_by,
-        typed=any(map(options.is_typed, ("preset", "baseline", *_GATES))),
+        is_typed=any(map(options.is_typed, ("preset", "baseline", *_GATES))),
     )
 
 

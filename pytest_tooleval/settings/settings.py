@@ -36,7 +36,7 @@ class Asking:
     concurrency: int
     timeout_s: float
     variants: tuple[str, ...]
-    cassette: Path | None
+    cassette_path: Path | None
     record: Literal["none", "new", "all"]
     resume: bool
     max_cost: float | None  # in US dollars
@@ -77,7 +77,7 @@ class Outputs:
     reports: tuple[Report, ...]
     events: str | None
     history: str  # a path or URL; empty for none
-    properties: bool
+    writes_properties: bool
     github: str
 
     def writes(self, format: str) -> bool:
@@ -101,7 +101,7 @@ class Settings:
     asking: Asking
     gating: Gating
     outputs: Outputs
-    estimate: bool
+    only_estimates: bool
     # With --tooleval-shard, all limits but `max_cost` are the shard's.
     shard: ShardNumber | None
     # The gates of the ini file, by option, if `tooleval merge` is to judge them.

@@ -262,8 +262,7 @@ class TestCase(Expectations):
     turns: (
         Annotated[list[Turn], Field(min_length=1), Expects(f"a list of turns such as [{_TURN}]")] | None
     ) = Field(
-        None,
-        description="Instead of prompt: a conversation, in which the model calls until it is done.",
+        None, description="Instead of prompt: a conversation, in which the model calls until it is done."
     )
     user: User | None = Field(
         None, description="Instead of turns: a model that plays the user until the goal is reached."

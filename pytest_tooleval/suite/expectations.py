@@ -55,8 +55,7 @@ class ExpectedCall(EndedCall):
         "further keys of an object do not count.",
     )
     optional: bool = Field(
-        False,
-        description="In expected_calls: whether the call may be missing. Made, it must be right.",
+        False, description="In expected_calls: whether the call may be missing. Made, it must be right."
     )
 
 

@@ -21,12 +21,12 @@ from ..worlds.world import WorldSpec
 from ..writing import read_whole
 from .checks.errors import suite_errors
 from .discovery import SUITE_ENDING
-from .model import SEARCHED, Suite, without_key_values
+from .model import SEARCHED, Suite, suite_without_keys
 from .parametrize import expand
 from .reading import read_suite
 from .servers import ToolsFrom
 from .slugs import with_ids
-from .source import SuiteSource, decode_bytes, read_document
+from .source import SuiteSource, decode_bytes, read_source
 from .types import WORLD_PATTERN
 
 FetchTools = Callable[[ToolsFrom], Sequence[Mapping[str, Any]]]
@@ -74,7 +74,7 @@ def parse_document(
     folder: Path | None = None,
 ) -> tuple[Suite, SuiteSource]:
     """Like `load_document`, from a file's content; worlds are next to `path`, or in `folder`."""
-    document = read_document(decode_bytes(text, path) if isinstance(text, bytes) else text, path)
+    document = read_source(decode_bytes(text, path) if isinstance(text, bytes) else text, path)
     data = document.data
     if not isinstance(data, dict):
         _refuse(path, _not_an_object(data), document)
@@ -93,7 +93,7 @@ def parse_document(
     data, problems = expanded.data, [*document.problems(expanded.findings), *expanded.problems]
     document.places = expanded.places if any(expanded.bases) else None
     key_places = list(_key_places(data, (), key_variables()))
-    data = without_key_values(data)
+    data = suite_without_keys(data)
     data, of_worlds = _with_world_tools(data, folder)
     suite, unreadable = read_suite(data)
     suite.note_rows(document.places or (), expanded.bases)

@@ -48,7 +48,7 @@ from .types import (
 SEARCHED = object()
 
 
-def without_key_values(suite: Any) -> Any:
+def suite_without_keys(suite: Any) -> Any:
     """Replace the values of key variables in a suite's data, but keep its server's address."""
     if not isinstance(suite, dict):
         return suite
@@ -74,8 +74,7 @@ class Suite(Commented):
     name: Name = Field(description="The name of the suite, shown in reports.")
     description: str = Field("", description="A note on the suite, for people.")
     tools: Tools = Field(
-        default_factory=list,
-        description="The tools of every case without its own, in OpenAI's format.",
+        default_factory=list, description="The tools of every case without its own, in OpenAI's format."
     )
     namespaces: Annotated[
         dict[NamespaceName, str], Expects('names and descriptions, such as {"crm": "Customers."}')
@@ -108,8 +107,7 @@ class Suite(Commented):
         "auto.",
     )
     tool_prefix: ToolPrefix | None = Field(
-        None,
-        description="What the tools' names begin with in requests and answers; cases leave it out.",
+        None, description="What the tools' names begin with in requests and answers; cases leave it out."
     )
     temperature: Temperature | None = Field(
         None, description="The sampling temperature of every case; default 0."
@@ -163,7 +161,7 @@ class Suite(Commented):
     @model_validator(mode="before")
     @classmethod
     def _search(cls, data: Any, info: ValidationInfo) -> Any:
-        return data if info.context is SEARCHED else without_key_values(data)
+        return data if info.context is SEARCHED else suite_without_keys(data)
 
     def note_rows(self, places: Sequence[int], bases: Iterable[str | None]) -> None:
         """Note the index in the file of each case, and the id there of a case with rows."""

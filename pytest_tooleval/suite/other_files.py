@@ -14,7 +14,7 @@ from ..findings import Finding, Loc
 from ..secrets import without_key_values
 from .fields import Expects, SuiteObject
 from .reading import findings_of
-from .source import decode_bytes, read_document
+from .source import decode_bytes, read_source
 from .tools import Tool
 from .types import Name
 
@@ -67,7 +67,7 @@ def read_other(path: Path, root: type[_P], shaped: Callable[[Any], tuple[Any, Lo
     problem.
     """
     try:
-        document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
+        document = read_source(decode_bytes(path.read_bytes(), str(path)), str(path))
         data, at = shaped(without_key_values(document.data))
         findings = document.repeated_keys()
         if not isinstance(data, dict):

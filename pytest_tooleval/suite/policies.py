@@ -85,9 +85,7 @@ _Limit = Annotated[
     Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)], Expects("a number of at least 0")
 ]
 _Pointer = Annotated[
-    str,
-    Field(pattern=r"^(/[\s\S]*)?$"),
-    Expects('a JSON Pointer into the arguments, such as "/amount"'),
+    str, Field(pattern=r"^(/[\s\S]*)?$"), Expects('a JSON Pointer into the arguments, such as "/amount"')
 ]
 
 
@@ -141,8 +139,7 @@ class Policy(EndedCall):
         None, description="true: each of them runs only after it was approved. Only an agent can ask."
     )
     at_most: _Limit | None = Field(
-        None,
-        description="The most of them; one that repeats the same call after an error counts once.",
+        None, description="The most of them; one that repeats the same call after an error counts once."
     )
     at_least: _Limit | None = Field(None, description="The fewest of them; only in a case.")
     per: _Pointer | None = Field(

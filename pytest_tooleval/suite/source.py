@@ -148,7 +148,7 @@ def decode_bytes(raw: bytes, path: str) -> str:
         _refuse(path, line, column, f"the byte 0x{byte:02x} is not valid UTF-8; save the file as UTF-8")
 
 
-def read_document(text: str, path: str) -> SuiteSource:
+def read_source(text: str, path: str) -> SuiteSource:
     """Parse the text of a suite. Raises SuiteError if it is not JSON or nested too deeply."""
     document = SuiteSource(path, text, None)
 

@@ -90,10 +90,7 @@ def update_suite(
 
 
 def _kept_cases(
-    before: dict[str, Any],
-    old: Mapping[str, Tool],
-    new: Mapping[str, Tool],
-    changed: Collection[str],
+    before: dict[str, Any], old: Mapping[str, Tool], new: Mapping[str, Tool], changed: Collection[str]
 ) -> tuple[list[Any], set[str], int]:
     """The cases to keep, with the ids of those that are no drafts, and how many drafts are new."""
     kept: list[Any] = []

@@ -13,7 +13,7 @@ from ..errors import ConfigError, Problem, SuiteError, os_reason
 from ..text import printable
 from ..writing import write_whole
 from .load import load_document, parse_suite, read_model
-from .source import SuiteSource, decode_bytes, read_document, scan_container
+from .source import SuiteSource, decode_bytes, read_source, scan_container
 
 _INDENT = re.compile(r'\s*\{[ \t]*\r?\n([ \t]+)"')
 _DECODE = json.JSONDecoder().raw_decode
@@ -32,7 +32,7 @@ def read_existing(path: Path) -> SuiteSource | None:
     except SuiteError as error:
         if not path.is_file():
             raise
-        document = read_document(decode_bytes(path.read_bytes(), str(path)), str(path))
+        document = read_source(decode_bytes(path.read_bytes(), str(path)), str(path))
         if not _is_like_a_suite(document.data):
             message = "not a suite, so it is not overwritten; choose another file with --out"
             raise SuiteError([*error.problems, Problem(str(path), 1, 1, "", message)]) from None

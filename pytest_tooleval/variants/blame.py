@@ -22,7 +22,7 @@ from ..suite.model import Suite
 from ..text import first_few, plural
 from ..verdicts.statistics import higher_rate_test
 from .builtin import AGAIN
-from .revisions import EVERYTHING, NAMESPACE, PROMPT, parts_of, read_at, tools_in
+from .revisions import EVERYTHING, NAMESPACE, PROMPT, read_at, tools_in, undoable
 
 # The significance level for a difference between pass rates; see docs/guides/story.md.
 _ALPHA = 0.05
@@ -218,7 +218,7 @@ class Edit(NamedTuple):
 
 def edits_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[Edit]:
     """The changes since an earlier version of a suite to the tools and the prompt of a case."""
-    for part in parts_of(case, suite, earlier):
+    for part in undoable(case, suite, earlier):
         old, new = (_value_of(part, case, each) for each in (earlier, suite))
         path, old, new = _narrowed(old, new)
         yield Edit(part_text(part) + (f" at {path}" if path else ""), _text(old), _text(new))
@@ -297,5 +297,5 @@ def _parts(suite: Suite, earlier: Suite) -> Iterator[str]:
         part
         for case in suite.test_cases
         if case.tools is None or case.id in both
-        for part in parts_of(case, suite, earlier)
+        for part in undoable(case, suite, earlier)
     )

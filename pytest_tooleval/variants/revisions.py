@@ -58,7 +58,7 @@ def undo(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     return undone and structs.replace(undone, first_trial=MAX_TRIALS)
 
 
-def parts_of(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[str]:
+def undoable(case: TestCase, suite: Suite, earlier: Suite) -> Iterator[str]:
     """Yield the changes to what a case offers since an earlier version of its suite, for `undo`."""
     if suite.system_prompt != earlier.system_prompt:
         yield PROMPT

@@ -127,10 +127,10 @@ def inject(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
 def inject_control(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     """Return the case with the same tool, and a harmless text of equal length in each answer."""
     attack = _attack_on(case, condition)
-    return None if attack is None else _with(case, attack, harmless(len(attack.text)))
+    return None if attack is None else _with(case, attack, harmless_text(len(attack.text)))
 
 
-def harmless(length: int) -> str:
+def harmless_text(length: int) -> str:
     """Return a text of this many characters that asks for nothing."""
     return (_HARMLESS * (length // len(_HARMLESS) + 1))[:length]
 

@@ -81,7 +81,7 @@ def _errors(cases: Sequence[CaseRow]) -> int:
 
 
 def _most_errors(rule: Rule, cases: int) -> int:
-    return int(rule.needed * (cases if rule.share else 1) + TOLERANCE)
+    return int(rule.needed * (cases if rule.is_share else 1) + TOLERANCE)
 
 
 def _judge(
@@ -96,7 +96,7 @@ def _judge(
     if not groups:
         scope = rule.scope.name
         what = f"{scope} {rule.name}" if rule.name else f"any {scope}"
-        needs = "" if rule.over else f", needs {given_text(rule.needed)}"
+        needs = "" if rule.is_limit else f", needs {given_text(rule.needed)}"
         judgement = _Judgement("failed", f"no case of {what} was evaluated{needs}")
         return [_gate(rule, judgement, rule.needed)]
     files = {(name, file) for _, name, file in groups}
@@ -128,7 +128,7 @@ def _gate(
     where = ", ".join(filter(None, (model, group)))
     name = f"{rule.metric} of {where}" if where else rule.metric
     return Gate(
-        kind="fail_over" if rule.over else "fail_under",
+        kind="fail_over" if rule.is_limit else "fail_under",
         name=name,
         metric=rule.metric,
         needed=needed,
@@ -155,7 +155,7 @@ def _judge_group(
     confidence: float | None,
     total: int,
 ) -> _Judgement:
-    if not rule.over:
+    if not rule.is_limit:
         return _judge_mean(rule, cases, allowed, confidence, total)
     if rule.metric in RATES:
         return _judge_rate(rule, cases, allowed, confidence)
@@ -222,7 +222,7 @@ def _unanswered(
 def _judge_count(rule: Rule, cases: Sequence[CaseRow], count: int, what: str) -> _Judgement:
     """Judge the number of cases of which something is true."""
     most = _most_errors(rule, len(cases))
-    shown = f"{given_text(round(100 * rule.needed, 9))}%" if rule.share else str(most)
+    shown = f"{given_text(round(100 * rule.needed, 9))}%" if rule.is_share else str(most)
     return _Judgement(
         "passed" if count <= most else "failed",
         f"{count} of {plural(len(cases), 'case')} {what}, {shown} allowed",
@@ -306,7 +306,7 @@ def _how_many(rule: Rule, valued: Sequence[CaseRow], scored: Sequence[CaseRow], 
     """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
     whole = {case.identity.of_suite: case.suite_cases for case in scored}
     # Suites without a selected case count as collected; a path on the command line may be one case.
-    total = max(collected, sum(whole.values())) if rule.scope.whole else 0
+    total = max(collected, sum(whole.values())) if rule.scope.sized else 0
     trials = sum(case.answered for case in valued)
     valued_of = f"{len(valued)} of " if total > len(valued) else ""
     text = valued_of + plural(max(total, len(valued)), "case")

@@ -26,7 +26,7 @@ class Gates:
 
     @property
     def fail_under(self) -> list[Rule]:
-        return [rule for rule in self.rules if not rule.over]
+        return [rule for rule in self.rules if not rule.is_limit]
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Gating:
 
     `strict` fails inconclusive verdicts. With `excuses_unasked`, cases without a recorded answer or a
     key are skipped instead of errors, and a gate that has only such cases judges nothing.
-    `cases_needed_by` is the preset or baseline, which needs a case, as a gate does. One `typed` on the
-    command line needs it even in a run of other tests.
+    `cases_needed_by` is the preset or baseline, which needs a case, as a gate does. One that `is_typed`
+    on the command line needs it even in a run of other tests.
     """
 
     gates: Gates = Gates()
@@ -59,4 +59,4 @@ class Gating:
     strict: bool = False
     excuses_unasked: bool = False
     cases_needed_by: str = ""
-    typed: bool = False
+    is_typed: bool = False

@@ -24,12 +24,12 @@ class GateScope(NamedTuple):
     """The groups that a gate judges separately.
 
     `keys` returns the names of a case's groups, each with the file if names are unique only there. With
-    `whole`, groups are made of suites whose number of cases is known.
+    `sized`, groups are made of suites whose number of cases is known.
     """
 
     name: str
     keys: _Keys
-    whole: bool = True
+    sized: bool = True
 
 
 def _unchanged(keys: _Keys) -> _Keys:
@@ -43,8 +43,8 @@ SCOPES = {
     for scope in (
         MODEL,
         GateScope("suite", _unchanged(lambda case: [(case.suite, case.file)])),
-        GateScope("tag", _unchanged(lambda case: [(tag, None) for tag in case.tags]), whole=False),
-        GateScope("variant", lambda case: [(case.variant, None)] if case.variant else (), whole=False),
+        GateScope("tag", _unchanged(lambda case: [(tag, None) for tag in case.tags]), sized=False),
+        GateScope("variant", lambda case: [(case.variant, None)] if case.variant else (), sized=False),
     )
 }
 
@@ -72,8 +72,8 @@ class Rule:
     """What a gate needs from the cases of each model, or each of its suites, tags or variants.
 
     `name` restricts it to one of these. The mean of `metric` must reach `needed`: a scored metric,
-    `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `over`, the metric is one of
-    `AMOUNTS`, `RATES` or `COUNTS`, and must not exceed `needed`; `share` means a share of
+    `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `is_limit`, the metric is
+    one of `AMOUNTS`, `RATES` or `COUNTS`, and must not exceed `needed`; `is_share` means a share of
     the cases.
     """
 
@@ -81,13 +81,13 @@ class Rule:
     needed: float
     scope: GateScope = MODEL
     name: str | None = None
-    over: bool = False
-    share: bool = False
+    is_limit: bool = False
+    is_share: bool = False
 
     @property
     def of(self) -> tuple[object, ...]:
         """Its subject, without the value: two gates with the same subject contradict each other."""
-        return self.metric, self.scope, self.name, self.over, self.share
+        return self.metric, self.scope, self.name, self.is_limit, self.is_share
 
     @property
     def is_derived(self) -> bool:
@@ -115,7 +115,7 @@ class Rule:
         if case.outcome == "error":
             return self.metric == ERRORS and bool(case.trials)
         value = value_of(case, self.metric)
-        return not self.over and value is not None and (self.is_derived or value < 1.0 - TOLERANCE)
+        return not self.is_limit and value is not None and (self.is_derived or value < 1.0 - TOLERANCE)
 
 
 def groups_of(rule: Rule, cases: Sequence[CaseRow]) -> dict[tuple[str, str, str | None], list[CaseRow]]:
@@ -134,7 +134,7 @@ def rule_of(gate: Gate) -> Rule:
     """A recorded gate's rule, for the one group it judged. A share of errors is recorded as a number."""
     assert gate.metric is not None
     assert gate.needed is not None
-    return Rule(gate.metric, gate.needed, SCOPES[gate.scope], gate.of, over=gate.kind == "fail_over")
+    return Rule(gate.metric, gate.needed, SCOPES[gate.scope], gate.of, is_limit=gate.kind == "fail_over")
 
 
 def judged_by(case: CaseRow, gate: Gate) -> bool:

@@ -70,7 +70,7 @@ def decide_run(
         problem = str(error)
     asked = [case for case in cases if case.model]
     # The ini file's gates do not apply to a run of other tests.
-    needs_cases = bool(gating.typed or may_ask or asked)
+    needs_cases = bool(gating.is_typed or may_ask or asked)
     gates = judge_gates(cases, gating, run.case_counts, comparison) if needs_cases else []
     findings = list(_findings(gates, comparison, problem, without_known_case))
     has_run = any(case.outcome != "skipped" or gating.excuses_unasked for case in asked)

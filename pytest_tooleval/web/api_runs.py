@@ -94,7 +94,7 @@ def show_project(request: Request) -> Response:
             "default": option.default,
             "choices": {choice: option.meanings.get(choice, "") for choice in option.choices}
             or ({"true": ""} if option.is_flag else {}),
-            "is_kept": option.kept,
+            "is_kept": option.is_kept,
         }
         for option in FORM.values()
     ]

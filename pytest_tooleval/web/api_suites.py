@@ -20,7 +20,7 @@ from ..suite.schema import suite_schema
 from ..suite.source import SuiteSource
 from .bodies import McpImport, NewSuite, SuiteText, read, read_body, taking
 from .responses import ApiError, field_error, json_response, needed, problem_dicts
-from .suite_files import Examined, SuiteFolder, check_name, suite_to_text, text_of
+from .suite_files import Examined, SuiteFolder, check_name, decoded_text, suite_to_text
 
 _ETAG = re.compile(r'"?([0-9a-f]{16})"?')
 
@@ -92,7 +92,7 @@ def show_suite(request: Request) -> Response:
     shown = {
         "file": file,
         "etag": etag,
-        "text": text_of(content),
+        "text": decoded_text(content),
         "suite": examined.document.data if examined.document else None,
         **_findings(examined),
     }

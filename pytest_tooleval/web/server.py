@@ -75,12 +75,7 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(
-    folder: Path,
-    port: int,
-    *,
-    browser: bool,
-    allowed_tools: Sequence[str],
-    say: Callable[[str], None],
+    folder: Path, port: int, *, browser: bool, allowed_tools: Sequence[str], say: Callable[[str], None]
 ) -> None:
     """Serve until Ctrl-C. `say` prints to the terminal. ConfigError if it cannot start."""
     listening = listen(port)

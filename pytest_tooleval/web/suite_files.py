@@ -29,7 +29,7 @@ from ..suite.lint import lint_suite
 from ..suite.load import parse_document
 from ..suite.model import Suite
 from ..suite.slugs import slug
-from ..suite.source import SuiteSource, decode_bytes, read_document
+from ..suite.source import SuiteSource, decode_bytes, read_source
 from ..suite.write import suite_text
 from ..writing import write_whole
 from .bodies import MAX_BYTES
@@ -127,7 +127,7 @@ class SuiteFolder:
         folder = (self.root / file).parent if file else self.root
         try:
             text = decode_bytes(content, file) if isinstance(content, bytes) else content
-            source = read_document(text, file)
+            source = read_source(text, file)
             if any(worlds_of(source.data)):
                 untrusted = untrusted_worlds(source.data, folder, self._saved_worlds(file))
                 if untrusted:
@@ -145,7 +145,7 @@ class SuiteFolder:
         if not file:
             return set()
         try:
-            saved = read_document(decode_bytes(self.read(file), file), file)
+            saved = read_source(decode_bytes(self.read(file), file), file)
         except (ApiError, SuiteError):
             return set()
         return {target for _, target in worlds_of(saved.data)}
@@ -270,16 +270,13 @@ def _unusable(file: str, what: str, error: Exception) -> ApiError:
 
 def _conflict(file: str, current: bytes, what: str = "was changed in the meantime") -> ApiError:
     error = ApiError(
-        409,
-        f"{file}: the file {what}",
-        etag=fingerprint_of_bytes(current),
-        text=text_of(current),
+        409, f"{file}: the file {what}", etag=fingerprint_of_bytes(current), text=decoded_text(current)
     )
     error.problems = (Problem(file, 1, 1, "", error.message),)
     return error
 
 
-def text_of(content: bytes) -> str | None:
+def decoded_text(content: bytes) -> str | None:
     """The exact text of a file; None if it is not UTF-8."""
     try:
         return content.decode("utf-8")

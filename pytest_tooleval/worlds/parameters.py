@@ -54,12 +54,12 @@ def _resolved(method: Callable[..., Any], parameter: inspect.Parameter, names: d
         return eval(parameter.annotation, names, {})
     except Exception as error:
         raise WorldError(
-            f"{name_of(method)}: the annotation of {parameter.name} cannot be resolved: "
+            f"{qualified_name(method)}: the annotation of {parameter.name} cannot be resolved: "
             f"{error_text(error)}; import it where Python runs it, not under TYPE_CHECKING"
         ) from None
 
 
-def name_of(method: Callable[..., Any]) -> str:
+def qualified_name(method: Callable[..., Any]) -> str:
     """Return a method's name with its class, such as `Desk.refund`."""
     function = _inner(method)
     return str(getattr(function, "__qualname__", function))
@@ -82,7 +82,7 @@ def parsers_of(method: Callable[..., Any], *, exact: bool) -> Parsers:
                 parsers[name] = TypeAdapter(parameter.annotation).validate_python
             except Exception as error:
                 raise WorldError(
-                    f"{name_of(method)}: {name} cannot be made of JSON: {error_text(error)}"
+                    f"{qualified_name(method)}: {name} cannot be made of JSON: {error_text(error)}"
                 ) from None
     return parsers
 
@@ -120,7 +120,7 @@ def _is_object(annotation: Any) -> bool:
     return any(map(_is_object, get_args(annotation)))
 
 
-def parsed(parsers: Parsers, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def parsed_arguments(parsers: Parsers, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as objects. Raises ValueError, which names the argument."""
     from pydantic import ValidationError
 

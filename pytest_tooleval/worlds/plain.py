@@ -471,7 +471,7 @@ def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
     return path, value
 
 
-def as_json(value: Any, wanted: Any = None) -> Any:
+def json_like(value: Any, wanted: Any = None) -> Any:
     """Return a plain value as JSON, to compare it with the wanted one.
 
     A Decimal is a number unless a text is wanted, and a time is the wanted text if that is the same
@@ -479,11 +479,11 @@ def as_json(value: Any, wanted: Any = None) -> Any:
     """
     inside = wanted if isinstance(wanted, dict) else {}
     if isinstance(value, dict):
-        return {str(key): as_json(each, inside.get(str(key))) for key, each in value.items()}
+        return {str(key): json_like(each, inside.get(str(key))) for key, each in value.items()}
     if isinstance(value, list):
         others = wanted if isinstance(wanted, list) else []
         padded = [*others, *[None] * (len(value) - len(others))]
-        return [as_json(each, other) for each, other in zip(value, padded, strict=False)]
+        return [json_like(each, other) for each, other in zip(value, padded, strict=False)]
     if isinstance(value, Amount) and not isinstance(wanted, str) and isinstance(value.number, Decimal):
         number = value.number
         return int(number) if number == number.to_integral_value() else float(number)

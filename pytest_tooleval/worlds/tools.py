@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from ..errors import WorldError
 from ..jsonschemas.subschemas import changed
-from .parameters import name_of, signature_of
+from .parameters import qualified_name, signature_of
 from .play import look
 from .world import WorldSpec, named
 
@@ -31,7 +31,7 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
         schema = TypeAdapter(cast("Any", _stand_in(method))).json_schema()
     except Exception as error:
         raise WorldError(
-            f"{name_of(method)}: its signature cannot become a JSON Schema: {named(error)}; "
+            f"{qualified_name(method)}: its signature cannot become a JSON Schema: {named(error)}; "
             "define its tool under tools"
         ) from None
     # pydantic's title only repeats the name.

@@ -37,7 +37,7 @@ from ..secrets import scrub_json, secret_values, without_key_values
 from ..text import canonical, near, printable, shorten, shown
 from .code import code_hash
 from .output import captured_in
-from .parameters import Parsers, misfit, name_of, parsed, parsers_of
+from .parameters import Parsers, misfit, parsed_arguments, parsers_of, qualified_name
 from .plain import (
     ABSENT,
     STATE,
@@ -263,9 +263,9 @@ class World:
         try:
             values = self._parsed(method_name, dict(arguments))
         except ValueError as error:
-            return f"{name_of(self.methods[method_name])}: {error}"
+            return f"{qualified_name(self.methods[method_name])}: {error}"
         problem = misfit(self.methods[method_name], values)
-        return f"{name_of(self.methods[method_name])}: {problem}" if problem else ""
+        return f"{qualified_name(self.methods[method_name])}: {problem}" if problem else ""
 
     def call(self, name: str, arguments: Mapping[str, Any] | None, offered: Collection[str]) -> str:
         """Answer a call: as JSON, unless the method returned a text."""
@@ -276,7 +276,7 @@ class World:
         method = self._answers_all or self.methods.get(method_name)
         if method is None:
             return _error(f"there is no tool {name!r}")
-        self.doing = name_of(method)
+        self.doing = qualified_name(method)
         self.begun = time.monotonic()
         try:
             values = copy.deepcopy(dict(arguments))
@@ -310,7 +310,7 @@ class World:
     def _parsed(self, method: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as the objects that a method asks for. Raises ValueError."""
         parsers = self._parsers.get(method)
-        return parsed(parsers, values) if parsers else values
+        return parsed_arguments(parsers, values) if parsers else values
 
     def _json(self, result: object) -> str:
         try:

@@ -41,7 +41,7 @@ def test_a_key_with_coded_characters_is_found(code: str, coded: str) -> None:
     assert without_keys(f'{{"a": "{hidden}"}}') == f'{{"a": "{MADE}"}}'
 
 
-PATTERNS = [*(f"{kind.public}{kind.rest}" for kind in keys._KINDS), keys._BEARER.pattern]
+PATTERNS = [*(f"{kind.prefix}{kind.rest}" for kind in keys._KINDS), keys._BEARER.pattern]
 SHORT = {
     '"': '\\"',
     "\\": "\\\\",

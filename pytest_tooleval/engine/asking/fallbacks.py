@@ -20,7 +20,7 @@ from ...record.images import in_words
 from ..clients.refused_parameter import MAX_COMPLETION_TOKENS
 from ..exchange.chat import ChatRequest, sent_parameters
 from ..exchange.errors import ParameterRefused
-from ..models.known import listed
+from ..models.known import known_entry
 from ..models.providers import FORCED
 from ..models.spec import HttpModel, ModelSpec
 
@@ -110,7 +110,7 @@ def _in_words(request: ChatRequest) -> ChatRequest | None:
 @functools.cache
 def _listed(model: str) -> frozenset[str]:
     """The model's refusals according to its entry among the known models."""
-    entry = listed(model) or {}
+    entry = known_entry(model) or {}
     flags = {"supports_sampling_params": "temperature", "supports_forced_tool_use": FORCED}
     return frozenset(key for flag, key in flags.items() if entry.get(flag) is False)
 

@@ -19,7 +19,7 @@ from ...record.calls import MAX_DEPTH, is_nested_deeper
 from ...record.run import Role, payer
 from ...record.transcript import Transcript
 from ...secrets import redacted, scrub, secret_values
-from ..cassettes.questions import key_of, question
+from ..cassettes.questions import key_of, question_of
 from ..clients.choice import ChatClient, make_client
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..exchange.errors import ParameterRefused
@@ -29,7 +29,7 @@ from ..limits.slots import AdaptiveSlots, Pace, Slots
 from ..limits.spending import Spending
 from ..models.prices import table_usd
 from ..models.spec import Builtin, ModelSpec
-from ..tools.features import fitted
+from ..tools.features import fit_request
 from ..tools.hosted import with_secrets
 from ..tools.schemas import ToolSchemas
 from .breaker import Breaker
@@ -94,7 +94,7 @@ class ModelGateway:
         if cassette is None or isinstance(self._spec, Builtin):
             unrecorded = replace(context, cassette=None)
             return read_replies(await self._retried(request, unrecorded), request, cached=False)
-        asked = question(self._spec, request)
+        asked = question_of(self._spec, request)
         key, folder = key_of(asked), self._spec.folder
         # Two cases may send the same question at the same time; only the first one pays.
         async with self._question_locks.setdefault(key, asyncio.Lock()):
@@ -191,7 +191,7 @@ class ModelGateway:
         The slots are kept, because another request in them would also be refused.
         """
         require_form(request, self._spec, context.set_by)
-        plain, hidden = fitted(request, self._spec)
+        plain, hidden = fit_request(request, self._spec)
         plain = structs.replace(plain, tools=with_secrets(plain.tools))
         hidden = {**hidden, **self._schemas.changes(plain.tools)}
         tried: set[str] = set()

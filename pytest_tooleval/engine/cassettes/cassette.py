@@ -26,7 +26,7 @@ from ...secrets import scrub_json, secret_values
 from ...text import first_few, json_text, plural
 from ..exchange.chat import ChatAnswer
 from ..exchange.errors import NotRecorded
-from ..models.modules import fingerprint_of, name_of
+from ..models.modules import fingerprint_of, short_name
 from .questions import definitions, key_of, summary
 from .why_missing import RecordedQuestions
 
@@ -243,7 +243,7 @@ class Cassette:
             "asked": shown,
             "answer": _stored(answer),
         }
-        name = name_of(modules) if modules else ""
+        name = short_name(modules) if modules else ""
         if modules:
             line |= {"modules": name} if name in self._digests else {"modules": name, "digests": modules}
         tools = definitions(asked)

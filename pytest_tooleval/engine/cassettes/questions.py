@@ -16,7 +16,7 @@ from typing import Any
 from ...record.images import url_of, with_each_image
 from ...record.transcript import SEARCHES
 from ..exchange.chat import CONTAINER, ChatRequest
-from ..exchange.tools import name_of
+from ..exchange.tools import function_name
 from ..models.spec import CallableModel, HttpModel, ModelSpec
 from ..protocols.builder import PROGRAMS
 
@@ -24,7 +24,7 @@ from ..protocols.builder import PROGRAMS
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
-def question(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
+def question_of(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     """Everything in a request that may change the answer, without credentials."""
     asked: dict[str, Any] = {
         "model": spec.identity,
@@ -158,4 +158,4 @@ def _definitions(tools: _Tools) -> dict[str, Mapping[str, Any]]:
 
 def _name(tool: Mapping[str, Any]) -> str:
     """A tool's name. A provider's own tool may have only a type."""
-    return name_of(tool) or str(tool["type"])
+    return function_name(tool) or str(tool["type"])

@@ -27,7 +27,7 @@ from ...suite.resolved import find_tool
 from ...text import first_few, shorten
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import CallAnswerer
-from .callable_results import in_order
+from .callable_results import answers_in_order
 from .transport import MOST_BYTES
 
 # The answer of `call_tool`; for `before_tool`, the refusal or None.
@@ -429,7 +429,7 @@ def _with_answers(reply: ChatAnswer, by_index: Mapping[int, _Call]) -> ChatAnswe
     message = {**reply.message, "tool_calls": calls} if calls else reply.message
     agent = reply.agent or next((each.reply.agent for each in by_index.values()), None)
     ran = {str(calls[index].get("id")): each.place for index, each in by_index.items()}
-    reply = in_order(
+    reply = answers_in_order(
         structs.replace(
             reply,
             message=message,

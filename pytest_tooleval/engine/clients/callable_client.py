@@ -162,12 +162,12 @@ def _doors(
         return None, {}
     doors = [door for door in ("call_tool", "before_tool") if _takes(function, door)]
     calls = AgentCalls(toolbox) if doors else None
-    facts = {
+    fields = {
         "approvals": dict(toolbox.approvals),
         "most_calls": toolbox.most_calls,
         "max_rounds": toolbox.case.max_rounds,
     }
-    wanted = {name: value for name, value in facts.items() if _takes(function, name)}
+    wanted = {name: value for name, value in fields.items() if _takes(function, name)}
     return calls, {door: getattr(calls, door) for door in doors} | wanted
 
 

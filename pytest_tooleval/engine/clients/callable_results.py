@@ -45,7 +45,7 @@ def read_result(
             raise _unexpected(spec, result, " after the call that a tool's message answers")
     if not replies:
         raise _unexpected(spec, result)
-    *earlier, last = _with_status([in_order(each) for each in replies])
+    *earlier, last = _with_status([answers_in_order(each) for each in replies])
     for name in last.zeros:
         if all(getattr(each, name) is None for each in earlier):
             earlier = [structs.replace(each, **{name: 0}) for each in earlier]  # it is for the whole run
@@ -130,7 +130,7 @@ def _compared(message: Any, inexact: Sequence[str]) -> object:
     return role, "" if role in inexact else text, calls
 
 
-def in_order(answer: ChatAnswer) -> ChatAnswer:
+def answers_in_order(answer: ChatAnswer) -> ChatAnswer:
     """The answer, with the answers to its calls in the order of the calls."""
     calls = answer.message.get("tool_calls") or ()
     order = {str(call.get("id")): index for index, call in enumerate(calls)}

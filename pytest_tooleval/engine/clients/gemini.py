@@ -22,7 +22,7 @@ from ..models.prices import token_count
 from ..protocols.reading import replied
 from .http_client import ProviderClient
 from .joined_streams import Joined, joined_candidates
-from .message_parts import call_of, chat_of, data_in, images_apart, input_of, parts_of
+from .message_parts import chat_call, chat_of, data_in, images_apart, input_of, parts_of
 
 Part = dict[str, Any]
 
@@ -238,7 +238,7 @@ def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
 
 def _call(part: Part, ours: str) -> dict[str, Any]:
     called = part["functionCall"]
-    call = call_of(called.get("id") or ours, called.get("name"), called.get("args", {}))
+    call = chat_call(called.get("id") or ours, called.get("name"), called.get("args", {}))
     if signature := part.get("thoughtSignature"):
         call["provider_specific_fields"] = {"thought_signature": signature}
     return call

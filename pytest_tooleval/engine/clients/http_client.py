@@ -23,7 +23,7 @@ from ...record.untrusted import as_mapping
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
 from ..exchange.receiving import receiving
-from ..models.known import Entry, listed
+from ..models.known import Entry, known_entry
 from ..models.spec import DeployedAgent, HttpModel
 from .event_streams import DONE, events, is_stream
 from .joined_streams import Joined
@@ -231,7 +231,7 @@ class ProviderClient(HttpClient):
         super().__init__(spec, spec.base or row.base, base_from)
         prefix, _, name = spec.model.partition("/")
         self._model = name if prefix in (row.name, *row.also) else spec.model
-        self._price = listed(spec.model)
+        self._price = known_entry(spec.model)
 
 
 async def _read_all(response: aiohttp.ClientResponse) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any
 from ...record.calls import ToolCall
 from ...record.transcript import SEARCHES, text_of
 from ..exchange.chat import ChatAnswer, ChatRequest
-from ..exchange.tools import functions_of, name_of
+from ..exchange.tools import function_name, functions_of
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.\d{1,15})?(?![\w.]*\d)")
@@ -61,10 +61,10 @@ def lexical_message(
         ToolCall.coerce(call).name for message in messages for call in message.get("tool_calls") or ()
     ]
     functions = functions_of(tools)
-    custom = {name_of(tool) for tool in tools if "custom" in tool}
+    custom = {function_name(tool) for tool in tools if "custom" in tool}
     if isinstance(tool_choice, Mapping):
         allowed = tool_choice.get("allowed_tools") or {"mode": "required", "tools": [tool_choice]}
-        names = set(map(name_of, allowed["tools"]))
+        names = set(map(function_name, allowed["tools"]))
         functions = [function for function in functions if function["name"] in names]
         tool_choice = str(allowed["mode"])
     message: dict[str, Any] = {"role": "assistant", "content": None}

@@ -24,7 +24,7 @@ from ...record.untrusted import as_mapping
 from ...replies.endings import ending_of
 from ...secrets import shown_address
 from ..exchange.chat import ChatAnswer, ChatRequest, sent_parameters
-from ..models.known import listed
+from ..models.known import known_entry
 from ..models.litellm_library import import_litellm
 from ..models.spec import HttpModel
 from ..models.traits import needs_responses
@@ -185,7 +185,7 @@ class LitellmClient:
             return None
         with contextlib.suppress(ModelError):
             # The message may be valid even if litellm fails to parse a call or a number.
-            return read_chat(document, document, listed(self._spec.model), latency_s)
+            return read_chat(document, document, known_entry(self._spec.model), latency_s)
         return None
 
     def _translate(self, error: Exception, request: ChatRequest, timeout_s: float) -> ModelError:

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from ...errors import ModelError
-from .provider_errors import LONGEST_TEXT, redirected, size_of
+from .provider_errors import LONGEST_TEXT, redirected, size_text
 from .transport import extend
 
 _kept: list[object] = []  # a handler closes its client when it is freed
@@ -123,7 +123,7 @@ def _check(response: httpx.Response) -> None:
 def _kept_body(response: httpx.Response, body: bytes) -> bytes:
     """The body, or only its size for a long error text, which litellm would search slowly."""
     is_answer = not response.is_error and _is_json(body)
-    return body if is_answer or len(body) <= LONGEST_TEXT else size_of(body).encode()
+    return body if is_answer or len(body) <= LONGEST_TEXT else size_text(body).encode()
 
 
 def _is_json(body: bytes) -> bool:

@@ -41,17 +41,17 @@ def images_apart(messages: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str,
 
 def data_in(part: Mapping[str, Any]) -> tuple[str, str] | str:
     """The type and data of an image or a file, or its URL. Raises ModelError for other parts."""
-    held = part.get(str(part.get("type")))
-    if isinstance(held, Mapping):
-        held = held.get("url") or held.get("file_data")
-    if part.get("type") not in ("image_url", "file") or not isinstance(held, str):
+    data = part.get(str(part.get("type")))
+    if isinstance(data, Mapping):
+        data = data.get("url") or data.get("file_data")
+    if part.get("type") not in ("image_url", "file") or not isinstance(data, str):
         raise ModelError(
             f"a part of the type {part.get('type')!r} cannot be sent to this model by our own client; "
             'set api = "litellm" in the model\'s table',
             kind="bad_request",
         )
-    match = _DATA.match(held)
-    return (match[1], match[2]) if match else held
+    match = _DATA.match(data)
+    return (match[1], match[2]) if match else data
 
 
 def without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def input_of(call: ToolCall) -> object:
     return call.arguments if call.arguments is not None else call.raw_arguments or {}
 
 
-def call_of(id: object, name: object, input: object) -> dict[str, Any]:
+def chat_call(id: object, name: object, input: object) -> dict[str, Any]:
     """The chat API's call for one from a protocol with objects as arguments."""
     arguments = json.dumps(input, ensure_ascii=False)
     function = {"name": str(name or ""), "arguments": arguments}

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from ..exchange.chat import ChatAnswer, ChatRequest
-from ..models.known import listed
+from ..models.known import known_entry
 from ..models.spec import HttpModel
 from ..models.traits import needs_responses, reasons
 from .http_client import ProviderClient
@@ -42,7 +42,7 @@ class OpenAIClient(ProviderClient):
         else:
             self._base = base_of(self._base, spec)
             # Another server with OpenAI's protocol may reuse the names of other providers' models.
-            self._price = listed(f"{spec.provider.name}/{name}")
+            self._price = known_entry(f"{spec.provider.name}/{name}")
         if _is_openai(self._base):
             self._responses = self._responses or needs_responses(spec.model)
         self._encrypted = reasons(spec.model) is not False

@@ -100,11 +100,11 @@ LONGEST_TEXT = 2**17
 def one_line(text: str) -> str:
     """A provider's text on one line without secrets; only its size if it is huge."""
     if len(text) > LONGEST_TEXT:
-        return size_of(text)
+        return size_text(text)
     return " ".join(scrub(text, secret_values()).split())
 
 
-def size_of(text: str | bytes) -> str:
+def size_text(text: str | bytes) -> str:
     return f"a text of {len(text) // 1024} KiB"
 
 

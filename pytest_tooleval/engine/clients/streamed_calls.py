@@ -68,12 +68,12 @@ def _object_in(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _extends(held: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def _extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether an object is an earlier one with more in it."""
     return all(
         key in new
         and (new[key] == value or (isinstance(value, str) and as_text(new[key]).startswith(value)))
-        for key, value in held.items()
+        for key, value in old.items()
     )
 
 

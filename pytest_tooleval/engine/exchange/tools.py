@@ -14,14 +14,14 @@ from .chat import ChatRequest
 Tool = Mapping[str, Any]
 
 
-def fields_of(tool: Tool) -> Mapping[str, Any]:
+def tool_fields(tool: Tool) -> Mapping[str, Any]:
     """The fields of a function or a custom tool; none for a provider's own tool."""
     return tool.get("function") or tool.get("custom") or {}
 
 
-def name_of(tool: Tool) -> str:
+def function_name(tool: Tool) -> str:
     """The name of a function or a custom tool."""
-    return str((fields_of(tool) or tool).get("name", ""))
+    return str((tool_fields(tool) or tool).get("name", ""))
 
 
 def _space_of(tool: Tool) -> str | None:
@@ -29,7 +29,7 @@ def _space_of(tool: Tool) -> str | None:
     return (tool.get("namespace") or {}).get("name")
 
 
-def kind_of(tool: Tool) -> str | None:
+def tool_kind(tool: Tool) -> str | None:
     """The key of the fields of a suite's tool; None for a provider's tool."""
     if "function" in tool:
         return "function"
@@ -47,7 +47,7 @@ def known_in_request(request: ChatRequest, *, in_text: bool) -> KnownTools:
     """The tools that an answer may call; `in_text`: in its text."""
     reading = request.reading
     tools = (
-        (name_of(tool).removeprefix(reading.prefix), _space_of(tool), _parameters(tool))
+        (function_name(tool).removeprefix(reading.prefix), _space_of(tool), _parameters(tool))
         for tool in request.tools
     )
     return KnownTools.of(
@@ -58,7 +58,7 @@ def known_in_request(request: ChatRequest, *, in_text: bool) -> KnownTools:
 def naming(tool: Tool) -> dict[str, Any]:
     """A tool in the form that `tool_choice` uses. The namespace is not sent."""
     kind, space = tool["type"], _space_of(tool)
-    choice = {"type": kind, kind: {"name": name_of(tool)}}
+    choice = {"type": kind, kind: {"name": function_name(tool)}}
     return {**choice, "namespace": {"name": space}} if space else choice
 
 
@@ -74,7 +74,7 @@ def choice_text(choice: str | Mapping[str, Any]) -> str:
     """A `tool_choice` in words: `required`, `tool pay`, or `auto of pay, refund`."""
     if isinstance(choice, str):
         return choice
-    names = ", ".join(qualified(name_of(tool), _space_of(tool)) for tool in named_by(choice))
+    names = ", ".join(qualified(function_name(tool), _space_of(tool)) for tool in named_by(choice))
     return (
         f"{choice['allowed_tools']['mode']} of {names}" if "allowed_tools" in choice else f"tool {names}"
     )
@@ -85,7 +85,7 @@ def with_prefix(request: ChatRequest) -> ChatRequest:
     prefix = request.reading.prefix
 
     def renamed(tool: Tool) -> Tool:
-        kind, name = kind_of(tool), name_of(tool)
+        kind, name = tool_kind(tool), function_name(tool)
         if kind is None or not name or name.startswith(prefix):
             return tool
         return {**tool, kind: {**tool[kind], "name": prefix + name}}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...record.images import url_of, with_each_image
 from ..exchange.chat import ChatAnswer, ChatRequest
-from ..models.known import listed
+from ..models.known import known_entry
 from ..models.prices import cost_usd, table_usd
 from ..models.spec import Agent, HttpModel, ModelSpec
 
@@ -32,7 +32,7 @@ class Seen(NamedTuple):
     def of(cls, request: ChatRequest, answer: ChatAnswer) -> Seen:
         tokens = answer.prompt_tokens if answer.earlier is None else None  # an agent asks on its own
         return cls(
-            (tokens or 0) / size_of(request),
+            (tokens or 0) / request_bytes(request),
             max(each.completion_tokens or 0 for each in answer.replies),
             sum(each.cost_usd or 0.0 for each in answer.replies),
         )
@@ -45,7 +45,7 @@ class Seen(NamedTuple):
         )
 
 
-def size_of(request: ChatRequest) -> int:
+def request_bytes(request: ChatRequest) -> int:
     """The bytes of messages and tools. Unlike characters, they count alike in all languages."""
     messages = (with_each_image(each, _cut) for each in request.messages)
     text = json.dumps([*messages, *request.tools], ensure_ascii=False, default=str)
@@ -71,7 +71,7 @@ def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Seen | None) -> flo
     limits = [request.sampling[name] for name in _MAX_TOKENS if request.sampling.get(name)]
     longest = max([past.longest, *map(int, limits)])
     margin = _MARGIN if limits and seen is not None else 1.0
-    prompt = round(size_of(request) * (past.tokens_per_byte or _TOKENS_PER_BYTE) * margin)
+    prompt = round(request_bytes(request) * (past.tokens_per_byte or _TOKENS_PER_BYTE) * margin)
     return _most_usd(spec, prompt, longest) or 0.0
 
 
@@ -80,7 +80,7 @@ def _most_usd(spec: ModelSpec, prompt: int, completion: int) -> float | None:
     usd = table_usd(spec, prompt, completion)
     if usd is not None or not isinstance(spec, HttpModel):
         return usd
-    entry = listed(spec.model)
+    entry = known_entry(spec.model)
     usage = {"prompt_tokens": prompt, "completion_tokens": completion}
     reasoning = {**usage, "completion_tokens_details": {"reasoning_tokens": completion}}
     costs = [cost_usd(entry, each) for each in (usage, reasoning)]

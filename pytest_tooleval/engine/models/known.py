@@ -76,7 +76,7 @@ def entry_of(name: str) -> Entry | None:
     return known_models().get(name) or litellm_models().get(name)
 
 
-def listed(model: str) -> Entry | None:
+def known_entry(model: str) -> Entry | None:
     """The entry of a model, with or without its provider in the name."""
     model = "/".join(part for part in model.split("/") if part != "responses")
     entry = entry_of(model)

@@ -60,12 +60,12 @@ def fingerprint_of(file: Path) -> str:
 
 
 @lru_cache(maxsize=4)
-def parsed(code: bytes) -> ast.Module:
+def syntax_tree(code: bytes) -> ast.Module:
     """The syntax tree of a module, which several readers share."""
     return ast.parse(code)
 
 
-def name_of(modules: Mapping[str, str]) -> str:
+def short_name(modules: Mapping[str, str]) -> str:
     """A short name for these modules with these fingerprints."""
     return hashlib.sha256(repr(sorted(modules.items())).encode()).hexdigest()[:12]
 
@@ -107,7 +107,7 @@ def _file(name: str, place: Path) -> Path | None:
 def _imports(file: Path, package: list[str]) -> Iterator[str]:
     """The modules, or names in modules, that a file of this package imports."""
     try:
-        tree = parsed(code_of(file))
+        tree = syntax_tree(code_of(file))
     except (OSError, ValueError, SyntaxError, RecursionError):
         return
     for node in ast.walk(tree):

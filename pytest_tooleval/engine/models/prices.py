@@ -8,7 +8,7 @@ from typing import Any
 
 from ...record.calls import is_number
 from ...record.untrusted import as_mapping, as_text, objects_in
-from .known import listed
+from .known import known_entry
 from .spec import HttpModel, ModelSpec
 
 # Items that OpenAI runs itself, and does not charge by tokens alone.
@@ -121,7 +121,7 @@ def table_usd(spec: ModelSpec, prompt: int | None, completion: int | None) -> fl
 def usual_usd(spec: HttpModel, prompt: int, completion: int, reasoning: int = 0) -> float | None:
     """US dollars for these tokens at the table's prices, or else at the usual ones of litellm's list."""
     usd = table_usd(spec, prompt, completion + reasoning)
-    entry = listed(spec.model) or {}
+    entry = known_entry(spec.model) or {}
     into, out = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
     if usd is not None or not into or not out:
         return usd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .known import listed
+from .known import known_entry
 
 _GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
 # claude-3-5-haiku-20241022, claude-sonnet-4-5, claude-opus-latest.
@@ -17,7 +17,7 @@ def needs_responses(model: str) -> bool:
 
     From gpt-5.4 on, reasoning together with tools works only there.
     """
-    entry = listed(model) or {}
+    entry = known_entry(model) or {}
     chat = "/v1/chat/completions" in entry.get("supported_endpoints", ["/v1/chat/completions"])
     version = _GPT.match(model.rpartition("/")[2])
     later = version is not None and (int(version[1]), int(version[2] or 0)) >= (5, 4)
@@ -29,7 +29,7 @@ def searches_tools(model: str) -> bool:
 
     True if litellm's list says so, or else from gpt-5.4 and Claude 4.5 on.
     """
-    if (listed(model) or {}).get("supports_tool_search") is True:
+    if (known_entry(model) or {}).get("supports_tool_search") is True:
         return True
     name = model.rpartition("/")[2]
     if (claude := _CLAUDE.match(name)) is not None:
@@ -40,7 +40,7 @@ def searches_tools(model: str) -> bool:
 
 def reasons(model: str) -> bool | None:
     """Whether a model can reason before it answers, according to litellm's list; None if unknown."""
-    entry = listed(model)
+    entry = known_entry(model)
     return None if entry is None else entry.get("supports_reasoning") is True
 
 

@@ -63,16 +63,16 @@ def _read(chat: ChatBuilder, block: Block) -> None:
     if kind == "text":
         chat.say(as_text(block.get("text")))
     elif kind in _CALLS:
-        read_call(chat, block)
+        read_call_block(chat, block)
     elif kind.endswith(_RESULT):
-        read_result(chat, block, kind.removesuffix(_RESULT), block.get("tool_use_id"))
+        read_result_block(chat, block, kind.removesuffix(_RESULT), block.get("tool_use_id"))
     elif kind == _COMPACTION:
         chat.compacted()
     elif kind not in _SILENT:
         chat.keep(block)
 
 
-def read_call(chat: ChatBuilder, block: Block) -> None:
+def read_call_block(chat: ChatBuilder, block: Block) -> None:
     """Read a call of a function, or of one of the provider's own tools."""
     id, name, arguments = block.get("id"), as_text(block.get("name")), block.get("input")
     if block.get("type") == "server_tool_use" and name.startswith(_SEARCH):
@@ -85,7 +85,7 @@ def read_call(chat: ChatBuilder, block: Block) -> None:
         chat.call(id, name, arguments, caller=block.get("caller"), hosted=hosted)
 
 
-def read_result(chat: ChatBuilder, block: Block, tool: str, id: object) -> None:
+def read_result_block(chat: ChatBuilder, block: Block, tool: str, id: object) -> None:
     """Read the answer to a call of the provider's own `tool`."""
     content = block.get("content")
     if tool.startswith(_SEARCH):

@@ -16,7 +16,7 @@ from ...errors import ModelError
 from ...jsonschemas.subschemas import recursion
 from ...text import first_few
 from ..exchange.chat import ChatRequest
-from ..exchange.tools import Tool, as_function, fields_of, kind_of, name_of, named_by, naming
+from ..exchange.tools import Tool, as_function, function_name, named_by, naming, tool_fields, tool_kind
 from ..models.spec import Agent, Builtin, HttpModel, ModelSpec
 from ..models.traits import needs_responses, searches_tools
 
@@ -86,7 +86,7 @@ def features_of(spec: ModelSpec) -> frozenset[Feature]:
     return features | (_CALLERS if can_search else frozenset())
 
 
-def fitted(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[str, str]]:
+def fit_request(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Mapping[str, str]]:
     """The request with tools that the model accepts, and the provider's tools that these need.
 
     Also returns the substitutes in it, as fallbacks. Raises ModelError if the model has a feature that
@@ -133,11 +133,11 @@ def _reconciled(
         return tools, apart
     direct = [index for index, tool in enumerate(tools) if _is_beyond_programs(tool)]
     if direct and "allowed_callers" in features:
-        names = first_few([name_of(tools[index]) for index in direct])
+        names = first_few([function_name(tools[index]) for index in direct])
         apart["tools.allowed_callers"] = f"only direct calls of {names}, {_BEYOND_PROGRAMS}"
         for index in direct:
             tools[index] = _plain(tools[index], ["allowed_callers"], ())
-    wanted = {feature for tool in tools for feature in fields_of(tool)}
+    wanted = {feature for tool in tools for feature in tool_fields(tool)}
     if protocol == "anthropic" and {"defer_loading", "input_examples"} <= wanted & {*features}:
         apart["tools.input_examples"] = _BESIDE_DEFERRED
         tools = [_plain(tool, ["input_examples"], ()) for tool in tools]
@@ -145,7 +145,7 @@ def _reconciled(
 
 
 def _is_beyond_programs(tool: Tool) -> bool:
-    function = fields_of(tool)
+    function = tool_fields(tool)
     if "programmatic" not in (function.get("allowed_callers") or ()):
         return False
     return bool(function.get("strict")) or recursion(function.get("parameters") or {}) is not None
@@ -168,7 +168,7 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     """The features that a request needs."""
     features: set[Feature] = set()
     for tool in request.tools:
-        features |= {feature for feature in FEATURES if feature in fields_of(_stated(tool))}
+        features |= {feature for feature in FEATURES if feature in tool_fields(_stated(tool))}
         features |= {name for name in ("custom", "namespace") if name in tool}
     if isinstance(request.tool_choice, Mapping) and "allowed_tools" in request.tool_choice:
         features.add("allowed_tools")
@@ -177,7 +177,7 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
 
 def _stated(tool: Tool) -> Tool:
     """A tool without fields that only state the default, such as `defer_loading: false`."""
-    kind = kind_of(tool)
+    kind = tool_kind(tool)
     if kind is None or tool[kind].keys().isdisjoint(FEATURES):
         return tool
     return {
@@ -196,13 +196,13 @@ def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> 
         return tool
     if "custom" in lacking and "custom" in tool:
         tool = as_function(tool)
-    kind = kind_of(tool)
+    kind = tool_kind(tool)
     if kind is None:
         return tool
     inner = {name: value for name, value in tool[kind].items() if name not in lacking}
     plain = {**tool, kind: inner}
     if "namespace" in lacking and "namespace" in tool:
         del plain["namespace"]
-        if sum(name_of(other) == inner["name"] for other in others) > 1:
+        if sum(function_name(other) == inner["name"] for other in others) > 1:
             inner["name"] = f"{tool['namespace']['name']}_{inner['name']}"
     return plain

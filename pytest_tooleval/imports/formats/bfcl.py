@@ -22,7 +22,7 @@ from ...suite.made_cases import case_problem
 from ...suite.tool_names import provider_name
 from ..format import Format, Source
 from ..items import Item, MadeSuite
-from ..openai_tools import typed
+from ..openai_tools import as_type
 from ..records import UnusableError, read_records
 from ..tool_dialects import as_json_schema
 
@@ -119,7 +119,7 @@ def _calls(
     truth: Any, functions: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     calls = []
-    for call in typed(truth, _GroundTruth, "the answer's ground_truth"):
+    for call in as_type(truth, _GroundTruth, "the answer's ground_truth"):
         ((name, allowed),) = call.items()
         if name not in functions:
             raise UnusableError(f"the answer calls {show(name)}, which is not among the functions")

@@ -21,7 +21,7 @@ _CALLS = ("tool_calls", "invalid_tool_calls")
 _OWN = ("tool_use", "function_call", "tool_call", "input_json_delta", "reasoning")
 
 
-def fields_of(message: Any) -> Mapping[str, Any]:
+def message_fields(message: Any) -> Mapping[str, Any]:
     """The fields of a message, whatever is around them; empty if it is none of LangChain."""
     fields = as_mapping(message)
     if fields.get("lc") == 1 and isinstance(fields.get("kwargs"), Mapping):
@@ -40,7 +40,7 @@ def _kind(name: Any) -> str:
 
 def chat_message(message: Any) -> Any:
     """The message as in the chat API; anything else as it is."""
-    fields = fields_of(message)
+    fields = message_fields(message)
     if not fields:
         return message
     chat: dict[str, Any] = {"role": _ROLES[fields["type"]], "content": fields.get("content")}
@@ -75,7 +75,7 @@ def _messages(value: Any) -> Any:
 
 
 def _holds(value: Any) -> bool:
-    return any(map(fields_of, as_list(_messages(value))))
+    return any(map(message_fields, as_list(_messages(value))))
 
 
 def _convert(value: Any) -> Any:

@@ -12,7 +12,7 @@ from ...record.untrusted import as_mapping
 from ..format import Format, Source
 from ..items import Item, ToolList
 from ..tool_dialects import holds_tools, tool_values
-from .tools import members_of
+from .tools import tools_in_records
 
 # The fields of a tool whose schema was not saved.
 _WITHOUT_SCHEMA = frozenset("name title description annotations icons _meta".split())
@@ -44,7 +44,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     entries: list[dict[str, Any]] = []
     left_out: list[Problem] = []
     without: list[str] = []
-    for member in members_of(sources, left_out):
+    for member in tools_in_records(sources, left_out):
         entry = member.value
         if _lacks_schema(entry):
             entries.append({**entry, "inputSchema": _ANYTHING})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..format import Format
 from ..model_calls import trace_reader
-from ..spans import holds_spans, spans_of
+from ..spans import holds_spans, trace_spans
 
 _NO_CONTENT = (
     "no span has messages; most libraries record them only with "
@@ -19,5 +19,5 @@ FORMAT = Format(
     calls="of each call of a model",
     example="spans.jsonl",
     holds=holds_spans,
-    read=trace_reader(spans_of, _NO_CONTENT),
+    read=trace_reader(trace_spans, _NO_CONTENT),
 )

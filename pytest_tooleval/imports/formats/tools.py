@@ -26,7 +26,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
     tools: list[dict[str, Any]] = []
     left_out: list[Problem] = []
     problems: list[Problem] = []
-    for member in members_of(sources, problems):
+    for member in tools_in_records(sources, problems):
         try:
             tool = tool_definition(member.value)
         except UnusableError as error:
@@ -47,7 +47,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
         raise SuiteError([at.problem(str(error))]) from None
 
 
-def members_of(sources: Sequence[Source], problems: list[Problem]) -> Iterator[Record]:
+def tools_in_records(sources: Sequence[Source], problems: list[Problem]) -> Iterator[Record]:
     """The tools in the records, which are one or have a list of them; other problems are added."""
     for record in (each for source in sources for each in source.records):
         if looks_like_a_tool(record.value) or not holds_tools(record.value):

@@ -19,7 +19,7 @@ _NO_PART = ("step-start", "reasoning", "source", "source-url", "source-document"
 _SILENT = ("reasoning", "tool-approval-request", "tool-approval-response")
 
 
-def is_message(message: Mapping[str, Any]) -> bool:
+def is_sdk_message(message: Mapping[str, Any]) -> bool:
     """Whether a message has parts or calls that only the SDK writes."""
     if isinstance(message.get("toolInvocations"), list):
         return True
@@ -134,7 +134,7 @@ def _turn(said: list[Message], answers: list[Message]) -> Iterator[Message]:
 
 
 def _holds(value: Any) -> bool:
-    return any(map(is_message, objects_in(as_mapping(value).get("messages"))))
+    return any(map(is_sdk_message, objects_in(as_mapping(value).get("messages"))))
 
 
 def _convert(value: Any) -> Any:

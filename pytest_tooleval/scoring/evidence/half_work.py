@@ -22,7 +22,7 @@ from ...suite.resolved import resolve
 from ...worlds.play import CallsToPlay, play
 from ..kinds import assess
 from ..references import expected_calls, judged_by_state
-from .rehearsal import call_at, parts_of
+from .rehearsal import call_at, turns_and_case
 from .watched_calls import watched
 
 _DONE = {"role": "assistant", "content": "Done."}
@@ -44,7 +44,7 @@ def unnoticed_calls(suite: Suite, cases: Collection[int] | None = None) -> Findi
 
 
 def _unnoticed(case: ResolvedCase, loc: Loc) -> Findings:
-    for number, (part_loc, expected) in enumerate(parts_of(case, loc)):
+    for number, (part_loc, expected) in enumerate(turns_and_case(case, loc)):
         for index, what in unseen_effects(case, number).items():
             call = (expected.calls or ())[index]
             if not call.optional and not _is_noticed(case, number, index):

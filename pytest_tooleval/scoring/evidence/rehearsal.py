@@ -23,7 +23,7 @@ from ...worlds.plain import differences, path_text
 from ...worlds.play import CallsToPlay, play
 from ...worlds.world import without_secrets
 from ..references import expected_calls, match_of, reference, state_row
-from .silent_agent import require_evidence, require_state
+from .silent_agent import check_evidence, require_state
 from .watched_calls import watched
 
 _FIX = 'fix the world or the call, or expect "status": "error"'
@@ -57,7 +57,7 @@ def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
             yield from findings
             try:
                 if not findings:
-                    require_evidence(case)
+                    check_evidence(case)
                     require_state(case)
             except CannotCompare as error:
                 yield Finding(loc, error.message)
@@ -71,7 +71,7 @@ def _rehearsed(case: ResolvedCase) -> Sequence[Finding]:
     return case.world.memory.once(("rehearsed", case.id, case.variant), lambda: [*dict.fromkeys(every)])
 
 
-def require_answers(case: ResolvedCase) -> None:
+def check_answers(case: ResolvedCase) -> None:
     """Raise CannotCompare if the world cannot answer the case's expected calls.
 
     A model that makes them is answered with an error then, and would pass.
@@ -91,14 +91,14 @@ def _unanswered(case: ResolvedCase) -> str:
 
 
 def _rehearse(case: ResolvedCase) -> Findings:
-    *turns, whole = parts_of(case, ())
+    *turns, whole = turns_and_case(case, ())
     offered = [{tool.name for tool in each.tools} for each in case.turns]
     yield from _play(case, turns, offered, [] if case.expected.calls else [whole])
     if case.expected.calls:
         yield from _play(case, [whole], offered[-1:], [])
 
 
-def parts_of(case: ResolvedCase, loc: Loc) -> list[Part]:
+def turns_and_case(case: ResolvedCase, loc: Loc) -> list[Part]:
     """Return the turns and the case, each after its path."""
     turns: list[Part] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
     return [*turns, (loc, case.expected)]

@@ -36,7 +36,7 @@ _WAY_OUT = f"keep it in a public attribute, or return it from {STATE}(self)"
 _T = TypeVar("_T")
 
 
-def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None:
+def check_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None:
     """Raise CannotCompare if the case is judged by state, and an agent that makes no call would pass.
 
     Each case is played once per process.

@@ -12,7 +12,7 @@ from ...suite.expectations import Expectations
 from ...worlds.plain import Connection, Path, differences, path_text
 from ...worlds.play import look
 from ...worlds.world import State, World
-from ..references import expected_calls, judged_by_state, key_of
+from ..references import expected_calls, judged_by_state, play_key
 
 
 class Watched(NamedTuple):
@@ -33,7 +33,7 @@ def watched(case: ResolvedCase, expectations: Sequence[Expectations]) -> list[Wa
     assert case.world is not None
     look_at = partial(_watch, case, expectations)
     by_state = (judged_by_state(case, each) for each in expectations)
-    key = ("watched", *key_of(case, map(expected_calls, expectations)), *by_state)
+    key = ("watched", *play_key(case, map(expected_calls, expectations)), *by_state)
     return case.world.memory.played(key, partial(look, case.world, look_at))
 
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from ...explain import describe, listing, nearest, show
 from ...findings import Finding, Findings, Loc
-from ...jsonschemas.parameters import described
+from ...jsonschemas.parameters import described_names
 from ...matchers.matcher import matcher_findings
 from ..fields import wrong_value
 from ..policies import FROM, SAME, EarlierAnswer, Needed, OtherCall, Policy, operands, with_stand_ins
@@ -120,7 +120,7 @@ def is_pointer(value: Any) -> bool:
 def policy_warnings(policies: Sequence[Policy], at: Loc, tools: ScopeTools) -> Findings:
     """Params that no call can have, so that the policy judges none, and wrong pointers of `$same`."""
     for index, policy in enumerate(policies):
-        names = {name for tool in tools.named(policy.tools) for name in described(tool.parameters)}
+        names = {name for tool in tools.named(policy.tools) for name in described_names(tool.parameters)}
         here = (*at, "policies", index)
         yield from impossible_params(policy.tools, policy.params or {}, (*here, "params"), tools)
         fields = [((*here, field), getattr(policy, field)) for field in ("per", "sum")]

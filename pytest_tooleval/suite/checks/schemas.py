@@ -11,13 +11,13 @@ from ...errors import CannotCompare, WorldError
 from ...explain import describe, listing, nearest, show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.older import TODAY, older_keywords
-from ...jsonschemas.parameters import described, taken, takes_null
+from ...jsonschemas.parameters import described_names, taken, takes_null
 from ...jsonschemas.providers import troubles
 from ...jsonschemas.subschemas import parts, references
 from ...jsonschemas.validation import parameter_problem
 from ...jsonschemas.well_formed import is_keyword, unknown_keywords
 from ...matchers.contents import outside_texts
-from ...matchers.examples import inside, listed
+from ...matchers.examples import inside, right_values
 from ...matchers.matcher import MATCHERS, is_optional, matcher_key
 from ...matchers.modes import DEFAULT_MODE, MODES
 from ...record.untrusted import as_list
@@ -131,7 +131,7 @@ def world_warnings(suite: Suite) -> Findings:
             yield Finding((*at, "name"), f"the world has no method {show(tool.name)}")
             continue
         schema = method["parameters"]
-        named, takes = set(described(tool.parameters)), set(schema.get("properties", ()))
+        named, takes = set(described_names(tool.parameters)), set(schema.get("properties", ()))
         needs = set(schema.get("required", ()))
         surplus = named - takes if schema.get("additionalProperties") is False else set()
         wrong = [*map(show, sorted(surplus)), *(f"no {show(name)}" for name in sorted(needs - named))]
@@ -214,9 +214,9 @@ def _empty_params(scope: Scope) -> Findings:
     if MODES[mode].counts_unexpected or (scope.written.match or scope.case.match) == "state":
         return
     for names, params, at in _expected(scope.written, scope.at):
-        takers = [tool for tool in scope.tools.named(names) if described(tool.parameters)]
+        takers = [tool for tool in scope.tools.named(names) if described_names(tool.parameters)]
         if not params and takers:
-            listed = listing(described(takers[0].parameters), 3)
+            listed = listing(described_names(takers[0].parameters), 3)
             message = f"{{}} checks no argument, but {show(takers[0].name)} has {listed}"
             yield Finding(
                 at, f'{message}; name what is expected (or {{"$absent": true}}), or remove this'
@@ -259,7 +259,7 @@ def impossible_params(
         if first is None:
             yield Finding((*at, name), _untaken(name, acceptable), at_key=True)
             continue
-        values = listed(expected)
+        values = right_values(expected)
         reasons = (_reason(tool, name, value) for value in values for tool in taking(name))
         if values and all(reasons):
             what = describe(values[0]) + (" (like all the other values)" if len(values) > 1 else "")
@@ -346,7 +346,7 @@ def _taking(tools: Sequence[Tool]) -> Callable[[str], Iterator[Tool]]:
 
 
 def _untaken(name: str, tools: Sequence[Tool]) -> str:
-    names = dict.fromkeys(each for tool in tools for each in described(tool.parameters))
+    names = dict.fromkeys(each for tool in tools for each in described_names(tool.parameters))
     owner = show(tools[0].name) if len(tools) == 1 else "any of the expected tools"
     near = nearest(name, names)
     if near:

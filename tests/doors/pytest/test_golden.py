@@ -16,7 +16,7 @@ import pytest
 from msgspec import structs
 
 from pytest_tooleval.engine.asking.context import sampling_for
-from pytest_tooleval.engine.cassettes.questions import key_of, question
+from pytest_tooleval.engine.cassettes.questions import key_of, question_of
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import HttpModel
 
@@ -230,5 +230,5 @@ def test_the_key_of_a_question(provider: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AZURE_API_BASE", "https://a.openai.azure.com")
     spec = SPECS[provider]
     asked = structs.replace(REQUEST, sampling=sampling_for(spec), trial=1)
-    key = key_of(question(spec, asked))
+    key = key_of(question_of(spec, asked))
     assert key == golden(provider, key)

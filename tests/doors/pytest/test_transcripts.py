@@ -13,8 +13,8 @@ from builders import calling
 
 from pytest_tooleval import load_suite, score_messages
 from pytest_tooleval.imports.records import Record
-from pytest_tooleval.imports.span_dialects import call_of
-from pytest_tooleval.imports.spans import spans_of
+from pytest_tooleval.imports.span_dialects import model_call
+from pytest_tooleval.imports.spans import trace_spans
 
 from .project import WEATHER_TOOL, Project
 
@@ -121,9 +121,9 @@ def test_a_trace_is_judged_and_reported_like_a_run(project: Project) -> None:
 def broken_off(trace: Path) -> str:
     """The spans of a run whose first tool raised: it and all spans around it failed, and none follow."""
     documents = [json.loads(line) for line in trace.read_text().splitlines()]
-    spans = [span for document in documents for span in spans_of(Record(trace, 1, document))]
-    _, second, *_ = sorted(span.start for span in spans if call_of(span) is not None)
-    answered = {span.id for span in spans if call_of(span) is not None}
+    spans = [span for document in documents for span in trace_spans(Record(trace, 1, document))]
+    _, second, *_ = sorted(span.start for span in spans if model_call(span) is not None)
+    answered = {span.id for span in spans if model_call(span) is not None}
     for document in documents:
         for scope in (each for resource in document["resourceSpans"] for each in resource["scopeSpans"]):
             began = [span for span in scope["spans"] if int(span["startTimeUnixNano"]) < second]

@@ -15,8 +15,8 @@ from pytest_tooleval.agents.claude_sdk import _parts
 from pytest_tooleval.agents.messages import (
     AgentToolbox,
     assistant,
+    only_text,
     split_prompt,
-    text_of,
     tool_answer,
     with_output,
     without_calls,
@@ -90,9 +90,9 @@ def test_the_last_try_of_a_call_decides_whether_its_tool_failed() -> None:
 
 def test_prompts_are_texts_of_the_user() -> None:
     parts = [{"type": "text", "text": "Hi"}, {"type": "text", "text": "there"}]
-    assert text_of({"content": parts}) == "Hi\nthere"
+    assert only_text({"content": parts}) == "Hi\nthere"
     with pytest.raises(ValueError, match="accepts only text"):
-        text_of({"content": [{"type": "image_url"}]})
+        only_text({"content": [{"type": "image_url"}]})
     with pytest.raises(ValueError, match="ends with a text of the user"):
         split_prompt([{"role": "assistant", "content": "Hi"}])
 

@@ -13,7 +13,7 @@ from builders import call, tool
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.cassettes.questions import key_of, question
+from pytest_tooleval.engine.cassettes.questions import key_of, question_of
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.spec import HttpModel
@@ -386,7 +386,7 @@ async def test_a_changed_world_is_a_miss_that_names_the_first_answer(tmp_path: P
     cassette = Cassette(tmp_path / "tape.jsonl")
     replies = [says(call("refund", '{"amount": 1}')), says(content="1"), says(call("look")), says()]
     for request, reply in zip(model.requests, replies, strict=True):
-        sent = question(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))
+        sent = question_of(spec, structs.replace(request, sampling={"temperature": 0.0}, trial=0))
         cassette.add(key_of(sent), sent, ChatAnswer(reply))
     assert (
         await asyncio.to_thread(first_missing, TrialRequest(Job(case, spec, cassette=cassette))) is None

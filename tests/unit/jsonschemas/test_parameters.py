@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.jsonschemas.parameters import allows_others, described, undeclared
+from pytest_tooleval.jsonschemas.parameters import allows_others, described_names, undeclared
 
 X: dict[str, Any] = {"x": {"type": "integer"}}
 XY = {**X, "y": {}}
@@ -27,7 +27,7 @@ XY = {**X, "y": {}}
     ],
 )
 def test_schemas_that_say_which_parameters_there_are(schema: dict[str, Any], names: str) -> None:
-    assert described(schema) == [*names]
+    assert described_names(schema) == [*names]
     assert not allows_others(schema)
     assert undeclared(schema, {"x": 1, "y": 2, "z": 3}) == [
         (name,) for name in "xyz" if name not in names
@@ -37,7 +37,7 @@ def test_schemas_that_say_which_parameters_there_are(schema: dict[str, Any], nam
 def test_what_is_required_is_declared() -> None:
     schema = {"properties": X, "required": ["y"]}
 
-    assert described(schema) == ["x"]
+    assert described_names(schema) == ["x"]
     assert undeclared(schema, {"x": 1, "y": 2, "z": 3}) == [("z",)]
 
 
@@ -64,7 +64,7 @@ def test_schemas_that_allow_others(more: dict[str, Any], properties: dict[str, A
 
 def test_a_schema_that_says_nothing_is_no_list_of_parameters() -> None:
     assert undeclared({}, {"x": 1}) == []
-    assert described({}) == []
+    assert described_names({}) == []
     assert not allows_others({})
 
 

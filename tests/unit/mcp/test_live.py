@@ -11,7 +11,7 @@ from builders import PNG, picture
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.mcp.discover import discover, listed
+from pytest_tooleval.mcp.discover import discover, tools_of_session
 from pytest_tooleval.mcp.live import LiveMcp, read_tools
 from pytest_tooleval.mcp.server import Answers, McpServer, Transport
 from pytest_tooleval.suite.servers import McpSource
@@ -108,9 +108,9 @@ async def test_a_session_lists_the_tools_once(monkeypatch: pytest.MonkeyPatch) -
 
     async def counted(*arguments: Any) -> Any:
         calls.append(arguments)
-        return await listed(*arguments)
+        return await tools_of_session(*arguments)
 
-    monkeypatch.setattr("pytest_tooleval.mcp.live.listed", counted)
+    monkeypatch.setattr("pytest_tooleval.mcp.live.tools_of_session", counted)
     async with LiveMcp(server, tools).session() as session:
         for _ in range(3):
             await session.call("get_weather", {})

@@ -13,9 +13,9 @@ from pytest_tooleval.mutation.wrong_agents import (
     Tried,
     WrongAgent,
     WrongKind,
+    agent_turns,
     agents_of,
     noticed,
-    turns_of,
 )
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript
@@ -34,7 +34,7 @@ TALK = Transcript((), (reply(text="Which?"), reply(LOOK, turn=True), reply(LOOK,
 
 
 def test_what_an_agent_did_in_each_turn() -> None:
-    asked, answered = turns_of(TALK)
+    asked, answered = agent_turns(TALK)
     assert (asked.calls, asked.text) == ((), "Which?")
     assert [call.name for call in answered.calls] == ["get_order"]
 
@@ -81,7 +81,7 @@ def test_each_wrong_agent_does_something_else(
 ) -> None:
     made = Transcript((), tuple(reply(*calls, text=text, turn=turn) for calls, text, turn in replies))
     recorded, *wrong = agents_of(made)
-    assert recorded.turns == turns_of(made)
+    assert recorded.turns == agent_turns(made)
     assert len(wrong) <= MOST
     assert all(agent.turns != recorded.turns and agent.what for agent in wrong)
     assert all(len(agent.turns) == len(recorded.turns) for agent in wrong)

@@ -68,7 +68,7 @@ def test_defaults(tmp_path: Path) -> None:
     found = settings(tmp_path)
     assert found.asking.models == ()
     assert (found.asking.concurrency, found.asking.timeout_s) == (32, 120.0)
-    assert (found.outputs.reports, found.asking.cassette, found.asking.record) == ((), None, "new")
+    assert (found.outputs.reports, found.asking.cassette_path, found.asking.record) == ((), None, "new")
     assert not found.gating.gates
     assert found.gating.baseline is None
     assert found.outputs.history
@@ -122,9 +122,9 @@ def test_paths_of_options_count_from_where_pytest_was_started_and_those_of_the_i
     assert [report.path for report in found.outputs.reports] == [
         root / "started-here" / "a" / "out.json"
     ]
-    assert (found.asking.cassette, found.asking.record) == (root / "started-here" / "tapes", "all")
+    assert (found.asking.cassette_path, found.asking.record) == (root / "started-here" / "tapes", "all")
     found = settings(root, **ini)
-    assert (found.asking.cassette, found.asking.record) == (root / "ini", "none")
+    assert (found.asking.cassette_path, found.asking.record) == (root / "ini", "none")
 
 
 PRESETS = {
@@ -262,7 +262,7 @@ def test_gates_of_the_command_line_are_asked_for(tmp_path: Path) -> None:
     ):
         found = settings(tmp_path, line, **ini).gating
         assert found.gates
-        assert found.typed is by_line
+        assert found.is_typed is by_line
     merged = settings(tmp_path, "fail-under=0.5", fail_under=["overall=0.9", "tool_selection=1"])
     assert [rule.needed for rule in merged.gating.gates.rules] == [0.5]
 

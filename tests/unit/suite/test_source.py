@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.errors import Problem, SuiteError
 from pytest_tooleval.findings import Finding
-from pytest_tooleval.suite.source import decode_bytes, line_and_column, read_document, scan_container
+from pytest_tooleval.suite.source import decode_bytes, line_and_column, read_source, scan_container
 
 
 def refused(text: str) -> Problem:
     with pytest.raises(SuiteError) as caught:
-        read_document(text, "a.json")
+        read_source(text, "a.json")
     (problem,) = caught.value.problems
     assert problem.path == "a.json"
     return problem
@@ -92,7 +92,7 @@ def test_a_syntax_error_names_its_line() -> None:
     ],
 )
 def test_text_that_looks_wrong_and_is_right(text: str) -> None:
-    assert read_document(text, "a.json").data == json.loads(text)
+    assert read_source(text, "a.json").data == json.loads(text)
 
 
 def test_an_integer_of_thousands_of_digits() -> None:
@@ -109,7 +109,7 @@ def test_deep_nesting_never_ends_in_a_recursion_error(text: str) -> None:
 
 
 def test_brackets_in_strings_are_not_nesting() -> None:
-    read_document(json.dumps({"a": "[" * 500 + '\\"' + "{" * 500}), "a.json")
+    read_source(json.dumps({"a": "[" * 500 + '\\"' + "{" * 500}), "a.json")
 
 
 # Bytes
@@ -161,7 +161,7 @@ def paths(value: Any, at: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | 
 )
 def test_every_value_is_found_again(data: dict[str, Any], indent: int | None) -> None:
     text = json.dumps(data, indent=indent, ensure_ascii=False)
-    document = read_document(text, "a.json")
+    document = read_source(text, "a.json")
     assert document.data == data
     lines = text.split("\n")
     for loc, value in paths(data):
@@ -173,7 +173,7 @@ def test_every_value_is_found_again(data: dict[str, Any], indent: int | None) ->
 
 
 def test_a_value_that_is_not_there_is_looked_for_around() -> None:
-    document = read_document('{"a": {\n "b": [1, {}]}}', "a.json")
+    document = read_source('{"a": {\n "b": [1, {}]}}', "a.json")
     findings = [
         Finding(("a", "b", 1, "c"), "x"),
         Finding(("a", "z", 3), "y"),
@@ -184,7 +184,7 @@ def test_a_value_that_is_not_there_is_looked_for_around() -> None:
 
 
 def test_the_limit_of_problems_can_be_lifted() -> None:
-    document = read_document("{}", "a.json")
+    document = read_source("{}", "a.json")
     findings = [Finding(("a",), str(n)) for n in range(60)]
     assert len(document.problems(findings)) == 51
     assert [p.message for p in document.problems(findings, limit=None)] == [str(n) for n in range(60)]

@@ -29,7 +29,7 @@ from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.other_files import read_attacks
 from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.variants.builtin import add_built_in
-from pytest_tooleval.variants.tool_answers import OUR_ATTACKS, harmless
+from pytest_tooleval.variants.tool_answers import OUR_ATTACKS, harmless_text
 from pytest_tooleval.variants.variant import Variants
 
 NOTHING = {"type": "object", "properties": {}}
@@ -375,8 +375,8 @@ def test_each_of_our_attacks_asks_for_its_own_tool_and_has_a_control_as_long() -
     assert len({each.tool.name for each in attacks}) == len(attacks) == 6
     for each in attacks:
         assert each.tool.name in each.text
-        assert len(harmless(len(each.text))) == len(each.text)
-        assert each.tool.name not in harmless(len(each.text))
+        assert len(harmless_text(len(each.text))) == len(each.text)
+        assert each.tool.name not in harmless_text(len(each.text))
 
 
 def test_a_fault_is_not_credited_to_a_call_in_a_turn_without_the_tool() -> None:

@@ -23,7 +23,7 @@ from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.suite.types import MAX_TRIALS
 from pytest_tooleval.variants.blame import conditions
 from pytest_tooleval.variants.builtin import add_built_in
-from pytest_tooleval.variants.revisions import parts_of, suite_at
+from pytest_tooleval.variants.revisions import suite_at, undoable
 from pytest_tooleval.variants.variant import Variants
 
 DESCRIBED = {
@@ -278,7 +278,7 @@ def test_an_earlier_suite_that_git_cannot_read_is_not_left_out(repository: Path)
 def test_changes_are_taken_back_alone_and_together(repository: Path) -> None:
     now, before = load_suite(repository), suite_at("main~1", repository)
     assert before is not None
-    parts = list(parts_of(now.test_cases[0], now, before))
+    parts = list(undoable(now.test_cases[0], now, before))
     assert parts == ["system_prompt", "get_weather.description", "find"]
     described = at(repository, "undo:main~1:get_weather.description")
     assert described is not None
@@ -353,7 +353,7 @@ def test_each_changed_field_of_what_a_case_offers_can_be_reverted(
     now, before = load_suite(file), suite_at("main", file)
     assert before is not None
     fields = [] if parts is None else [f".{field}" for field in parts.split()] or [""]
-    found = list(parts_of(now.test_cases[0], now, before))
+    found = list(undoable(now.test_cases[0], now, before))
     assert sorted(found) == sorted(f"get_weather{field}" for field in fields)
     everything = at(file, "undo:main:*")
     earlier = at(file, "against:main")
@@ -374,7 +374,7 @@ def test_the_description_of_a_namespace_is_a_change(tmp_path: Path) -> None:
     )
     now, before = load_suite(file), suite_at("main", file)
     assert before is not None
-    assert list(parts_of(now.test_cases[0], now, before)) == ["crm.*"]
+    assert list(undoable(now.test_cases[0], now, before)) == ["crm.*"]
     for text in ("against:main", "undo:main:crm.*"):
         earlier = at(file, text)
         assert earlier is not None

@@ -67,7 +67,7 @@ WRONG_OVER = {
 
 
 def in_words(rule: Rule) -> str:
-    share = " as a share" if rule.share else ""
+    share = " as a share" if rule.is_share else ""
     of = f"{rule.scope.name} {rule.name}" if rule.name else f"each {rule.scope.name}"
     return f"{rule.metric} {rule.needed:g}{share} of {of}"
 

@@ -117,7 +117,7 @@ SKIPPED = structs.replace(WRONG, outcome="skipped")
 def test_a_gate_preset_or_baseline_needs_a_case(
     cases: list[CaseRow], may_ask: int, typed: bool, fails: bool
 ) -> None:
-    for gating in (Gating(gates("0"), typed=typed), Gating(cases_needed_by="preset", typed=typed)):
+    for gating in (Gating(gates("0"), is_typed=typed), Gating(cases_needed_by="preset", is_typed=typed)):
         verdict = decide_run(cases, RUN, gating, may_ask=may_ask)
         assert verdict.failed is fails
 

@@ -19,7 +19,7 @@ from pytest_tooleval.errors import WorldError
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.worlds import play as play_module
 from pytest_tooleval.worlds import world as world_module
-from pytest_tooleval.worlds.plain import as_json, differences, look_up, path_text, plain, read_path
+from pytest_tooleval.worlds.plain import differences, json_like, look_up, path_text, plain, read_path
 from pytest_tooleval.worlds.play import CallsToPlay, play
 from pytest_tooleval.worlds.tools import tools_of
 from pytest_tooleval.worlds.world import Memory, World, WorldSpec
@@ -452,9 +452,9 @@ def test_keys_and_amounts_that_json_lacks(one: Any, other: Any, found: list[str]
 def test_a_path_names_other_keys_and_amounts_by_their_text() -> None:
     state = plain({"W": {"kept": {1: {"a": Decimal("40.0")}, dt.date(2026, 3, 2): 5}}})
     for text in ("kept[1]", "W.kept.1", 'kept["1"]'):
-        value = as_json(look_up(state, read_path(text) or ())[1], {"a": "40.0"})
+        value = json_like(look_up(state, read_path(text) or ())[1], {"a": "40.0"})
         assert (value, type(value["a"])) == ({"a": "40.0"}, str)
-    whole = as_json(look_up(state, ("kept",))[1])
+    whole = json_like(look_up(state, ("kept",))[1])
     assert [type(key) for key in whole] == [str, str]
     assert whole["2026-03-02"] == 5
 

@@ -13,7 +13,7 @@ from builders import call
 
 from pytest_tooleval.engine.asking.context import Context, sampling_for
 from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.cassettes.questions import key_of, question
+from pytest_tooleval.engine.cassettes.questions import key_of, question_of
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.errors import ParameterRefused
 from pytest_tooleval.engine.limits.retry import RetryPolicy
@@ -309,7 +309,7 @@ async def test_values_of_headers_are_not_recorded(
         spec = HttpModel("m", model="openai/m", extra={"extra_headers": {"X-Gate": value}})
         chat = request(sampling=sampling_for(spec, case_of()))
         await gateway_to(spec).reply(chat, Context(cassette=cassette))
-        keys.append(key_of(question(spec, chat)))
+        keys.append(key_of(question_of(spec, chat)))
     assert "X-Gate" in cassette.path.read_text()
     assert "planted" not in cassette.path.read_text()
     # Other headers are another question.

@@ -14,7 +14,7 @@ from builders import call
 from msgspec import structs
 
 from pytest_tooleval.engine.cassettes.cassette import Cassette
-from pytest_tooleval.engine.cassettes.questions import key_of, question
+from pytest_tooleval.engine.cassettes.questions import key_of, question_of
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import CallableModel, HttpModel
 from pytest_tooleval.errors import ModelError
@@ -26,7 +26,7 @@ SPEC = HttpModel("m", model="openai/gpt", api_base="http://localhost:1/v1")
 REQUEST = ChatRequest(
     ({"role": "user", "content": "Hi \ud800 ☃"},), [WEATHER], "required", {"temperature": 0.0}
 )
-ASKED = question(SPEC, REQUEST)
+ASKED = question_of(SPEC, REQUEST)
 KEY = key_of(ASKED)
 ANSWER = ChatAnswer(
     says(call("get_weather", "{"), content="☃ \ud800"),
@@ -208,7 +208,7 @@ def chain(first: str, second: str) -> tuple[dict[str, Any], ...]:
 
 def test_ids_of_calls_do_not_matter_but_which_answer_is_whose_does() -> None:
     def key(messages: tuple[dict[str, Any], ...]) -> str:
-        return key_of(question(SPEC, structs.replace(REQUEST, messages=messages)))
+        return key_of(question_of(SPEC, structs.replace(REQUEST, messages=messages)))
 
     crossed = chain("a", "b")
     crossed[2]["tool_call_id"], crossed[3]["tool_call_id"] = "b", "a"
@@ -220,7 +220,7 @@ def test_time_outs_keys_and_labels_do_not_matter() -> None:
     other = dataclasses.replace(
         SPEC, label="x", timeout=5.0, api_key_env="KEY", max_concurrency=3, source="elsewhere"
     )
-    assert key_of(question(other, REQUEST)) == KEY
+    assert key_of(question_of(other, REQUEST)) == KEY
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_time_outs_keys_and_labels_do_not_matter() -> None:
     ],
 )
 def test_what_may_change_the_answer_is_in_the_key(change: dict[str, Any]) -> None:
-    assert key_of(question(SPEC, structs.replace(REQUEST, **change))) != KEY
+    assert key_of(question_of(SPEC, structs.replace(REQUEST, **change))) != KEY
 
 
 @pytest.mark.parametrize(
@@ -246,12 +246,12 @@ def test_what_may_change_the_answer_is_in_the_key(change: dict[str, Any]) -> Non
     ],
 )
 def test_who_is_asked_is_in_the_key(change: dict[str, Any]) -> None:
-    assert key_of(question(dataclasses.replace(SPEC, **change), REQUEST)) != KEY
+    assert key_of(question_of(dataclasses.replace(SPEC, **change), REQUEST)) != KEY
 
 
 def test_an_agent_has_other_keys_than_a_model() -> None:
     agent = CallableModel("m", SPEC.model, api_base=SPEC.api_base)
-    assert key_of(question(agent, REQUEST)) != KEY
+    assert key_of(question_of(agent, REQUEST)) != KEY
 
 
 @pytest.mark.parametrize("secret", ["sk-planted-12345", 'quote"and\\slash', "schlüssel-☃"])
@@ -260,7 +260,7 @@ def test_no_secret_is_in_the_file(path: Path, monkeypatch: pytest.MonkeyPatch, s
     text = f"the key {secret}!"
     tools = [{"type": "function", "function": {"name": "get_weather", "description": text}}]
     request = structs.replace(REQUEST, messages=[{"role": "user", "content": text}], tools=tools)
-    sent = question(SPEC, request)
+    sent = question_of(SPEC, request)
     Cassette(path).add(key_of(sent), sent, ANSWER)
     assert json.dumps(secret)[1:-1] not in path.read_text(encoding="ascii")
     cassette = Cassette(path, may_ask=False)
@@ -368,6 +368,6 @@ def test_a_file_that_cannot_be_read_is_named(path: Path, monkeypatch: pytest.Mon
 
 def test_another_host_of_the_environment_is_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = HttpModel("m", model="openai/m")
-    at_openai = key_of(question(spec, REQUEST))
+    at_openai = key_of(question_of(spec, REQUEST))
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
-    assert key_of(question(spec, REQUEST)) != at_openai
+    assert key_of(question_of(spec, REQUEST)) != at_openai

@@ -27,7 +27,7 @@ from pytest_tooleval.engine.clients.callable_client import load_callable
 from pytest_tooleval.engine.clients.litellm_client import load_litellm
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
-from pytest_tooleval.engine.models.known import known_models, listed
+from pytest_tooleval.engine.models.known import known_entry, known_models
 from pytest_tooleval.engine.models.prices import cost_usd
 from pytest_tooleval.engine.models.spec import CallableModel, HttpModel, ModelSpec
 from pytest_tooleval.engine.runner import Runner
@@ -506,5 +506,5 @@ def test_prices_are_those_that_litellm_works_out() -> None:
         }
         response = litellm.ModelResponse(model=name, usage=litellm.Usage(**usage))
         theirs = litellm.completion_cost(response, model=name, custom_llm_provider="openai")
-        ours = cost_usd(listed(f"openai/{name}"), usage)
+        ours = cost_usd(known_entry(f"openai/{name}"), usage)
         assert (ours or 0.0) == pytest.approx(theirs, rel=1e-9), name

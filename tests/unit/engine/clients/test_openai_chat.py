@@ -107,7 +107,7 @@ def test_the_lean_lane_does_not_import_litellm() -> None:
         "import sys, pytest_tooleval.engine.clients.openai_chat as c\n"
         "from pytest_tooleval.engine.models.spec import HttpModel\n"
         "c.OpenAIClient(HttpModel('m', model='openai/m', api_base='http://x/v1'))\n"
-        "c.listed('openai/gpt-4o')\n"
+        "c.known_entry('openai/gpt-4o')\n"
         "sys.exit(bool({'litellm', 'openai', 'httpx'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -19,14 +19,14 @@ from openai.types.responses import ResponseOutputItem
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
-from pytest_tooleval.engine.cassettes.questions import key_of, question
+from pytest_tooleval.engine.cassettes.questions import key_of, question_of
 from pytest_tooleval.engine.clients import anthropic_messages, gemini, openai_responses
 from pytest_tooleval.engine.clients.lexical import lexical_message
 from pytest_tooleval.engine.clients.transport import read_chat, tool_arguments
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.exchange.tools import choice_text
 from pytest_tooleval.engine.models.spec import HttpModel
-from pytest_tooleval.engine.tools.features import fitted
+from pytest_tooleval.engine.tools.features import fit_request
 from pytest_tooleval.errors import ModelError
 
 Document = dict[str, Any]
@@ -59,7 +59,7 @@ def request_to(
 ) -> tuple[Document, Mapping[str, str]]:
     """The chat API's request as the client of a model gets it, and what the model got instead."""
     request = ChatRequest(messages or (USER,), fields.pop("tools", TOOLS), **fields)
-    plain, instead = fitted(request, HttpModel("m", model=model))
+    plain, instead = fit_request(request, HttpModel("m", model=model))
     return {"messages": list(plain.messages), **tool_arguments(plain)}, instead
 
 
@@ -135,7 +135,7 @@ def test_a_model_that_cannot_search_gets_the_whole_list_and_says_so(model: str) 
 def test_what_litellm_loses_is_an_error() -> None:
     request = ChatRequest([USER], TOOLS)
     with pytest.raises(ModelError, match='remove api = "litellm" from'):
-        fitted(request, HttpModel("m", model=CLAUDE, api="litellm"))
+        fit_request(request, HttpModel("m", model=CLAUDE, api="litellm"))
 
 
 def test_names_without_their_namespace_stay_apart() -> None:
@@ -315,7 +315,7 @@ def test_ids_that_a_provider_draws_do_not_change_the_key() -> None:
         document = {"content": blocks, "stop_reason": "tool_use", "container": {"id": f"k{drawn}"}}
         message = anthropic_messages.chat_document(document, {})["choices"][0]["message"]
         return key_of(
-            question(HttpModel("m", model=CLAUDE), ChatRequest([USER, *results_of(message)], TOOLS))
+            question_of(HttpModel("m", model=CLAUDE), ChatRequest([USER, *results_of(message)], TOOLS))
         )
 
     assert key("1") == key("2")
@@ -337,8 +337,8 @@ def test_the_baseline_searches() -> None:
 def test_a_request_without_any_of_it_stays_as_it_is() -> None:
     request = ChatRequest([USER], [{"type": "function", "function": {"name": "pay"}}], "required")
     for model in (GPT, CLAUDE, "groq/x"):
-        assert fitted(request, HttpModel("m", model=model)) == (request, {})
-    assert fitted(structs.replace(request, tools=()), HttpModel("m", model=GPT))[1] == {}
+        assert fit_request(request, HttpModel("m", model=model)) == (request, {})
+    assert fit_request(structs.replace(request, tools=()), HttpModel("m", model=GPT))[1] == {}
 
 
 @pytest.mark.parametrize("model", [GPT, "openai/gpt-4o", CLAUDE, "mistral/mistral-large"])

@@ -22,10 +22,10 @@ if sys.argv[1] == "without":
     import without_litellm
 
 from pytest_tooleval.engine.asking.fallbacks import Fallbacks
-from pytest_tooleval.engine.cassettes.questions import key_of, question
+from pytest_tooleval.engine.cassettes.questions import key_of, question_of
 from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.exchange.chat import ChatRequest
-from pytest_tooleval.engine.models.known import known_models, listed
+from pytest_tooleval.engine.models.known import known_models, known_entry
 from pytest_tooleval.engine.models.names import why_no_provider
 from pytest_tooleval.engine.models.prices import cost_usd, usual_usd
 from pytest_tooleval.engine.models.spec import HttpModel
@@ -52,10 +52,10 @@ for name, entry in known_models().items():
     sent, instead = Fallbacks(spec).apply(request, {})
     client = make_client(spec)
     body = client._body(sent).decode() if spec.protocol else type(client).__name__
-    costs = [cost_usd(listed(model), USAGE, tier) for tier in (None, "flex", "priority", "scale")]
+    costs = [cost_usd(known_entry(model), USAGE, tier) for tier in (None, "flex", "priority", "scale")]
     told[model] = [
         body, instead, costs, usual_usd(spec, 9, 9, 9), reasons(model), searches_tools(model),
-        why_no_provider(model), str(key_of(question(spec, request))),
+        why_no_provider(model), str(key_of(question_of(spec, request))),
     ]
 print(json.dumps(told))
 """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.engine.models.known import known_models, listed
+from pytest_tooleval.engine.models.known import known_entry, known_models
 from pytest_tooleval.engine.models.prices import cost_usd, ran_unpriced, token_count
 
 PRICE = {
@@ -72,9 +72,9 @@ def test_what_a_provider_runs_has_no_price_in_usage(document: dict[str, Any], un
 
 
 def test_only_openais_own_prices_are_taken() -> None:
-    assert listed("openai/gpt-4o") is not None
-    assert listed("openai/claude-sonnet-4-5") is None
-    assert listed("openai/whatever-the-server-calls-it") is None
+    assert known_entry("openai/gpt-4o") is not None
+    assert known_entry("openai/claude-sonnet-4-5") is None
+    assert known_entry("openai/whatever-the-server-calls-it") is None
     assert len(known_models()) > 1000
 
 
