@@ -33,7 +33,7 @@ class Grounded:
             for call in reply.calls:
                 for identifier in _identifiers(call.arguments):
                     found.setdefault(identifier, identifier.casefold() in known)
-            known += "\n".join(text_of(message) for message in reply.answers).casefold()
+            known += "\n".join(text_of(message) for message in reply.tool_answers).casefold()
         if not found:
             return {"grounded": Score(None, "no identifiers in the arguments")}
         made_up = [identifier for identifier, is_known in found.items() if not is_known]

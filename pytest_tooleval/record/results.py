@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, get_args, overload
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ..errors import ErrorKind
 from .call_pairs import CallPair
@@ -133,7 +133,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
     call_pairs: Annotated[
         tuple[CallPair, ...],
         doc("Each expected call and each call that was made, once; see reference/metrics.md."),
-    ] = field(default=(), name="choices")
+    ] = ()
     leaked: Annotated[bool, doc("Whether it passed on the secret of an attack.")] = False
     wrong: Annotated[str, doc("The mistake, in one line; empty when the trial passed.")] = ""
     not_played: Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, structs
 
 from .calls import ToolCall
 from .fields import doc
@@ -99,7 +99,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
     tool_answers: Annotated[
         tuple[Message, ...],
         doc("The answers to its calls, as chat messages; none where nothing follows."),
-    ] = field(default=(), name="answers")
+    ] = ()
     status: Annotated[
         tuple[CallStatus | None, ...], doc("The status of each call; null: unknown. Empty: all unknown.")
     ] = ()

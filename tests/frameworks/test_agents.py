@@ -151,7 +151,7 @@ def test_an_agent_runs_on_the_tools_of_the_suite(library: str) -> None:
     assert calls_of(trials["unknown"])[0].endswith("fly_away")
     *made, said = trials["chain"]["transcript"]["replies"]
     assert [each["calls"][0]["name"] for each in made] == ["find_station", "get_weather"]
-    assert made[0]["answers"][0]["content"] == "S7"
+    assert made[0]["tool_answers"][0]["content"] == "S7"
     assert said["message"]["content"] == "Sunny."
     assert sum(each["prompt_tokens"] for each in (*made, said)) == 150
     if library != "crewai":  # which keeps no text beside calls

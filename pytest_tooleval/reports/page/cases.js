@@ -156,7 +156,7 @@ export function toolsOf(row) {
 
 /** @param {Row} row */
 export function choicesOf(row) {
-  return row.trials.flatMap((trial) => trial.choices);
+  return row.trials.flatMap((trial) => trial.call_pairs);
 }
 
 // ---- state in the address, which can be shared ----

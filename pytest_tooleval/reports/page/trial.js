@@ -18,7 +18,7 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  * @typedef {{value: number | null, explanation: string, checks: Check[]}} Score
  * @typedef {{name: string, arguments: object | null, raw_arguments: string | null, id?: string | null}} Call
  * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown, tool_call_id?: unknown}} Message
- * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], answers: Message[], status: (string | null)[], by_suite: boolean[], agent: string | null, inner: boolean, format: string, finish_reason: string | null,
+ * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], tool_answers: Message[], status: (string | null)[], by_suite: boolean[], agent: string | null, inner: boolean, format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null,
  *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
  *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
@@ -28,7 +28,7 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, not_played?: string[], differing?: string[], format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, answered_at: string | null, fallbacks: Record<string, string | null>,
- *   cost_usd: number | null, others_cost_usd: number | null, cached: boolean, tool_choice: string | null, choices: Choice[],
+ *   cost_usd: number | null, others_cost_usd: number | null, cached: boolean, tool_choice: string | null, call_pairs: Choice[],
  *   error: {kind: string, message: string} | null}} Trial without what is loaded only when a trial is opened
  * @typedef {Trial & {scores: Record<string, Score>, transcript: Transcript | null}} WholeTrial
  */
@@ -183,7 +183,7 @@ export function comparedPieces(pieces) {
 /** @param {Transcript} transcript */
 function conversation(transcript) {
   const several = new Set(transcript.replies.map(({ agent }) => agent ?? "")).size > 1;
-  const turns = transcript.replies.flatMap((reply) => [...reply.prompt.map((each) => messageTurn(each)), replyTurn(reply, several), ...reply.answers.map((each) => messageTurn(each))]);
+  const turns = transcript.replies.flatMap((reply) => [...reply.prompt.map((each) => messageTurn(each)), replyTurn(reply, several), ...reply.tool_answers.map((each) => messageTurn(each))]);
   const ending = transcript.user?.ending && turn("user", [longText(transcript.user.ending, "")], "ends the conversation");
   return el("ol", { class: "transcript" }, ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
 }
@@ -219,13 +219,13 @@ function recorded(transcript) {
   box.addEventListener("toggle", () => {
     if (box.children.length > 1) return;
     const messages = [...transcript.prompt];
-    transcript.replies.forEach(({ prompt, message, answers, tool_choice, temperature, fallbacks, finish_reason }, i) => {
+    transcript.replies.forEach(({ prompt, message, tool_answers, tool_choice, temperature, fallbacks, finish_reason }, i) => {
       messages.push(...prompt);
       const given = Object.fromEntries(Object.entries(fallbacks).filter(([, sent]) => sent !== null));
       const sent = { tool_choice, temperature, ...given, messages };
       const parts = /** @type {[string, object][]} */ ([["sent", sent], ["received", { finish_reason, message }]]);
       for (const [what, value] of parts) box.append(el("h4", {}, `Reply ${i + 1}, ${what}`), longText(prettyJson(JSON.stringify(value)), "code"));
-      messages.push(message, ...answers);
+      messages.push(message, ...tool_answers);
     });
   });
   return box;
@@ -280,9 +280,9 @@ function replyTurn(reply, several) {
  * @param {Reply} reply
  * @param {number} i
  */
-function statusOf({ calls, status, answers, by_suite }, i) {
+function statusOf({ calls, status, tool_answers, by_suite }, i) {
   const found = status[i];
-  const isLost = found === null && !by_suite[i] && answers.some((each) => each.tool_call_id === calls[i].id);
+  const isLost = found === null && !by_suite[i] && tool_answers.some((each) => each.tool_call_id === calls[i].id);
   return isLost ? "unknown" : found === "ok" ? null : found;
 }
 

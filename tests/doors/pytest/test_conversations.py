@@ -192,7 +192,7 @@ def test_a_call_that_a_turn_forbids_ends_the_conversation(desk: Project) -> None
     row = desk.rows()[f"{FIRST}[destructive]"]
     assert row["reason"] == "turn 1: called refund, which is forbidden"
     (reply,) = row["trials"][0]["transcript"]["replies"]
-    assert reply["answers"] == []
+    assert reply["tool_answers"] == []
 
 
 KEY = "sk-test-abcdefghijklmnop1234ZZ"

@@ -69,7 +69,8 @@ def test_a_model_sees_the_picture_of_a_mock(project: Project) -> None:
         assert server.requests == 3  # another picture is another question
     (row,) = project.rows().values()
     assert (
-        row["trials"][0]["transcript"]["replies"][0]["answers"][0]["content"][0]["type"] == "image_url"
+        row["trials"][0]["transcript"]["replies"][0]["tool_answers"][0]["content"][0]["type"]
+        == "image_url"
     )
 
 

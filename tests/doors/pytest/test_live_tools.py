@@ -82,7 +82,7 @@ def write(project: Project, *calls: Any, source: Any = None, **fields: Any) -> N
 def answers(project: Project) -> list[Any]:
     """What the tools answered in the first trial."""
     replies = project.rows()["chain[agent]"]["trials"][0]["transcript"]["replies"]
-    return [answer["content"] for one in replies for answer in one["answers"]]
+    return [answer["content"] for one in replies for answer in one["tool_answers"]]
 
 
 def test_a_chain_on_a_server_is_recorded_and_replayed_without_it(live: Live) -> None:

@@ -38,7 +38,7 @@ def test_chains_and_single_turns(project: Project) -> None:
     result = project.run(tape, "--tooleval-report=out.json", "--tooleval-report=out.html")
     result.assert_outcomes(passed=2)
     messages = project.rows()["chain[agent]"]["trials"][0]["transcript"]["replies"]
-    assert [each["answers"][0]["content"] for each in messages[:1]] == ["noon"]
+    assert [each["tool_answers"][0]["content"] for each in messages[:1]] == ["noon"]
     assert messages[-1]["message"]["content"] == "Sunny."
     replayed = project.run(tape, "--tooleval-record=none", "-vv")
     replayed.assert_outcomes(passed=2)
@@ -200,7 +200,7 @@ def test_calls_are_in_one_reply_or_each_in_its_own(project: Project) -> None:
             replies = rows[f"{id}[{agent}]"]["trials"][0]["transcript"]["replies"]
             messages = [{"role": "user", "content": "Weather?"}]
             for each in replies:
-                messages += [each["message"], *each["answers"]]
+                messages += [each["message"], *each["tool_answers"]]
             if agent.startswith("model"):
                 records.append({"case": f"S::{id}", "model": agent, "messages": messages})
     project.write("runs.jsonl", "".join(json.dumps(each) + "\n" for each in records))
