@@ -259,7 +259,7 @@ def _transcript(events: Sequence[_Event]) -> list[Message]:
         text = "".join(part.text for part in parts if part.text and not part.thought)
         calls = [part.function_call for part in parts if part.function_call]
         used = event.usage_metadata
-        usage = used and chat.usage_of(
+        usage = used and chat.token_usage(
             used.prompt_token_count,
             (used.candidates_token_count or 0) + (used.thoughts_token_count or 0),
             used.thoughts_token_count,

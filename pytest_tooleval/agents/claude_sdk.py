@@ -320,4 +320,4 @@ def _usage(result: Any) -> Message:
     used = result.usage or {}
     kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     prompt = sum(used.get(kind) or 0 for kind in kinds)
-    return {**chat.usage_of(prompt, used.get("output_tokens")), "cost": result.total_cost_usd}
+    return {**chat.token_usage(prompt, used.get("output_tokens")), "cost": result.total_cost_usd}

@@ -205,7 +205,7 @@ def _with_usage(transcript: list[Message], answers: list[Any]) -> list[Message]:
         for reply, event in zip(replies, answers, strict=True):
             used = UsageMetrics.from_provider_dict(event.usage)
             if used is not None:
-                reply["usage"] = chat.usage_of(
+                reply["usage"] = chat.token_usage(
                     used.prompt_tokens, used.completion_tokens, used.reasoning_tokens
                 )
             reply["finish_reason"] = event.finish_reason

@@ -311,7 +311,7 @@ def _transcript(messages: Iterable[tuple[Any, str | None]]) -> list[Message]:
         calls += [(call["id"], call["name"], call["args"]) for call in message.invalid_tool_calls]
         used: Any = message.usage_metadata or {}
         details = used.get("output_token_details") or {}
-        usage = chat.usage_of(
+        usage = chat.token_usage(
             used.get("input_tokens"), used.get("output_tokens"), details.get("reasoning")
         )
         # Each provider's package names the finish reason differently.

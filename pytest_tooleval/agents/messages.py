@@ -312,7 +312,7 @@ def with_fields(messages: list[Message], ids: Collection[object], **fields: obje
     ]
 
 
-def usage_of(prompt: int | None, completion: int | None, reasoning: int | None = None) -> Message:
+def token_usage(prompt: int | None, completion: int | None, reasoning: int | None = None) -> Message:
     """The tokens of an answer."""
     details = {"reasoning_tokens": reasoning or 0}
     return {

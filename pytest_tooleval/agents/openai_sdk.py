@@ -270,7 +270,7 @@ def _transcript(run: Any) -> list[Message]:
             elif item.type == "function_call":
                 calls.append((item.call_id, item.name, item.arguments))
         used = response.usage
-        usage = chat.usage_of(
+        usage = chat.token_usage(
             used.input_tokens, used.output_tokens, used.output_tokens_details.reasoning_tokens
         )
         messages.append(chat.said_by(chat.assistant(text, calls, usage=usage) | ending, agent))

@@ -214,7 +214,7 @@ def _transcript(messages: Sequence[Any], agent: str | None) -> list[Message]:
             ]
             used = message.usage
             reasoning = used.details.get("reasoning_tokens")
-            usage = chat.usage_of(used.input_tokens, used.output_tokens, reasoning)
+            usage = chat.token_usage(used.input_tokens, used.output_tokens, reasoning)
             reply = chat.assistant(text, calls, usage=usage) | {"finish_reason": message.finish_reason}
             transcript.append(chat.said_by(reply, agent))
         else:

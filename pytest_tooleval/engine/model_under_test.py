@@ -143,7 +143,7 @@ class ModelUnderTest:
             reply,
             tool_answers=answers,
             status=tuple(each.status for each in results),
-            by_suite=tuple(each.ran for each in results),
+            by_suite=tuple(each.by_suite for each in results),
         )
 
 

@@ -12,7 +12,7 @@ from ..secrets import redacted
 from .chats import OTHER_SYSTEM, conversations
 from .format import EachFile, ReadSources
 from .formats.gemini import converted
-from .formats.langchain import chat_message, message_fields
+from .formats.langchain import as_chat, message_fields
 from .formats.vercel import chat_messages_of, is_sdk_message
 from .items import Item
 from .records import Record, UnusableError, decoded
@@ -80,12 +80,12 @@ def _calls_of(span: TraceSpan) -> Iterator[tuple[TraceSpan, ModelCall]]:
         kind = as_text(span.attributes.get("mlflow.spanType", "LLM"))
         if REQUEST == question in span.attributes or (request and kind in ("LLM", "CHAT_MODEL")):
             at = Record(Path(span.at.path), span.at.line, None, span.at.field)
-            for number, read in enumerate(calls_in(at, request, span.attributes.get(answer))):
+            for number, read in enumerate(calls_in_answer(at, request, span.attributes.get(answer))):
                 yield replace(span) if number else span, read
             return
 
 
-def calls_in(record: Record, request: Any, answer: Any) -> Iterator[ModelCall]:
+def calls_in_answer(record: Record, request: Any, answer: Any) -> Iterator[ModelCall]:
     """A call of a model for each answer. UnusableError if it cannot be read."""
     body, reply = _request(request), _answer(answer)
     if reply is not None:
@@ -114,7 +114,7 @@ def _messages(values: Sequence[Any]) -> list[Any]:
     """Messages of the AI SDK, LangChain and OpenTelemetry as in the chat API; others as they are."""
     if any(is_sdk_message(each) and not _has_parts(each) for each in objects_in(values)):
         return [*chat_messages_of([*values])]
-    messages = [chat_message(each) for each in values]
+    messages = [as_chat(each) for each in values]
     return [message for each in messages for message in (in_chat(each) if _has_parts(each) else [each])]
 
 
@@ -130,7 +130,7 @@ def _answer(value: Any) -> Any:
         first = _generation(answer)
         if first:  # LangChain's
             ended = as_mapping(first.get("generation_info")).get("finish_reason")
-            return {"choices": [{"message": chat_message(first.get("message")), "finish_reason": ended}]}
+            return {"choices": [{"message": as_chat(first.get("message")), "finish_reason": ended}]}
         if isinstance(answer.get("messages"), list) and "choices" not in answer:
             return _messages(answer["messages"])
         is_one = _has_parts(answer) or message_fields(answer) or answer.get("role") == "assistant"

@@ -64,8 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.help or config.option.version:
         return
     bytecode.use_own_bytecode()  # again, in a second run of this process
-    config.add_cleanup(bytecode.as_before)
-    config.add_cleanup(gc_tuning.as_before)  # added first, so called last, after pytest's own cleanups
+    config.add_cleanup(bytecode.undo_own_bytecode)
+    config.add_cleanup(gc_tuning.undo_tuning)  # added first, so called last, after pytest's own cleanups
     config.pluginmanager.register(_Results(config), "tooleval-results")
     # A wrong model or option ends the run here, even without a suite.
     if typed_options(config) or ini_options(config):

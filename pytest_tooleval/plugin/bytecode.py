@@ -32,7 +32,7 @@ def use_own_bytecode() -> None:
         sys.meta_path.insert(0, _OwnModules)
 
 
-def as_before() -> None:
+def undo_own_bytecode() -> None:
     """Undo `use_own_bytecode` at the end of the run."""
     if _OwnModules in sys.meta_path:
         sys.meta_path.remove(_OwnModules)

@@ -187,7 +187,7 @@ class CaseSession(Observer):
                 return
             if isinstance(item, CaseItem):
                 is_given = item.task.transcripts is not None
-                problem = self.run.asker.cannot_ask(item.task.job, is_given=is_given)
+                problem = self.run.asker.cannot_ask(item.task.job, has_answers=is_given)
             else:
                 problem = self.python.cannot_ask(item) if may_ask(item) else None
             if problem is None:

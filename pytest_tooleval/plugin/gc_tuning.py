@@ -22,7 +22,7 @@ def leave_out_what_is_there() -> None:
         gc.freeze()
 
 
-def as_before() -> None:
+def undo_tuning() -> None:
     """Undo `leave_out_what_is_there` at the end of the run."""
     global _frozen  # noqa: PLW0603
     if _frozen:

@@ -21,8 +21,8 @@ def clean_report(report: pytest.TestReport) -> None:
         crash.message = harmless(crash.message, values)
     for traceback, _, _ in getattr(shown, "chain", ()):
         for entry in traceback.reprentries:
-            for part in filter(None, (entry, getattr(entry, "reprlocals", None))):
-                part.lines = [harmless(line, values) for line in part.lines]
+            for section in filter(None, (entry, getattr(entry, "reprlocals", None))):
+                section.lines = [harmless(line, values) for line in section.lines]
 
 
 def add_sections(report: pytest.TestReport, result: CaseResult) -> None:

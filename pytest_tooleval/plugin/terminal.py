@@ -182,18 +182,18 @@ class Terminal(Observer):
 
         Returns their reports by node id.
         """
-        counted = {}
+        by_nodeid = {}
         words = {row.nodeid: excuse(row, document) for row in document.cases}
         for outcome in ("failed", "error"):
             reports = reporter.stats.pop(f"{outcome} ({self._excused})", [])
             for report in reports:
                 word = words.get(report.nodeid) or self._excused
                 reporter.stats.setdefault(f"{outcome} ({word})", []).append(report)
-                counted[report.nodeid] = report
+                by_nodeid[report.nodeid] = report
         for category in _GATES.values():
             if category in reporter.stats:
                 reporter.stats[category] = reporter.stats.pop(category)
-        return counted
+        return by_nodeid
 
     @property
     def _silent(self) -> bool:

@@ -28,14 +28,14 @@ _INSTALLED = ("site-packages", "dist-packages")
 class Home(NamedTuple):
     """Where an agent is written. `name` is its variable there.
 
-    `stands` means that it is a variable of a module; `is_shared`, that several bodies get the same
+    `is_variable` means that it is one of a module; `is_shared`, that several bodies get the same
     agent, as it is such a variable or a fixture's.
     """
 
     module: str
     file: Path
     name: str
-    stands: bool
+    is_variable: bool
     is_shared: bool
 
 

@@ -45,15 +45,15 @@ class Pending:
     """
 
     answers: Sequence[TrialAnswer] = ()
-    coming: concurrent.futures.Future[list[TrialAnswer]] | None = None
+    future: concurrent.futures.Future[list[TrialAnswer]] | None = None
 
     @property
     def is_done(self) -> bool:
-        return self.coming is None or self.coming.done()
+        return self.future is None or self.future.done()
 
     def cancel(self) -> None:
-        if self.coming is not None:
-            self.coming.cancel()
+        if self.future is not None:
+            self.future.cancel()
 
 
 class RunningDialogue(NamedTuple):
@@ -79,17 +79,16 @@ class Asker:
         # Called while waiting for an answer, with the seconds so far.
         self.waited: Callable[[float], None] = lambda seconds: None
 
-    def cannot_ask(self, job: Job, *, is_given: bool = False) -> str | None:
+    def cannot_ask(self, job: Job, *, has_answers: bool = False) -> str | None:
         """Why a job cannot be asked; None if it can, or may be recorded.
 
-        A key or a callable may be missing. `is_given` means that its answers are given, so that only the
-        judge is asked.
+        A key or a callable may be missing. With `has_answers`, only the judge is asked.
         """
         cassette = job.cassette
         if cassette is not None and not (cassette.is_empty and cassette.may_ask):
             return None
         judge = job.judge if job.case.rubrics else None
-        asked = [] if is_given else [job.model, job.user]
+        asked = [] if has_answers else [job.model, job.user]
         problems = (self.problem_of(spec) for spec in (*asked, judge) if spec is not None)
         return next(filter(None, problems), None)
 
@@ -122,16 +121,16 @@ class Asker:
         context = Context(cassette=job.cassette, public_texts=job.case.public_texts)
         return self.runner.judge(rubric, transcript, job.judge, context)
 
-    def judge_given(self, job: Job, answers: list[TrialAnswer]) -> Pending:
+    def judge_answers(self, job: Job, answers: list[TrialAnswer]) -> Pending:
         """Answers that were given, sent to the judge if the case has rubrics."""
         if job.judge is None or not job.case.rubrics:
             return Pending(answers)
-        return Pending(coming=self.runner.submit_judging(job, answers))
+        return Pending(future=self.runner.submit_judging(job, answers))
 
     def _ask(self, trials: Sequence[TrialRequest]) -> Pending:
         """Replay a case's trials if all are recorded, else send them."""
         answers = recorded(trials)
-        return Pending(coming=self.runner.submit(*trials)) if answers is None else Pending(answers)
+        return Pending(future=self.runner.submit(*trials)) if answers is None else Pending(answers)
 
     def _trial(self, job: Job, number: int, *, fresh: bool) -> TrialRequest:
         self._asked += 1
@@ -139,10 +138,10 @@ class Asker:
 
     def take(self, pending: Pending) -> list[TrialAnswer]:
         """Wait for the answer to each trial, and cancel what is in flight if the wait is interrupted."""
-        if pending.coming is None:
+        if pending.future is None:
             return [*pending.answers]
         try:
-            answers = self.wait(pending.coming)
+            answers = self.wait(pending.future)
         except KeyboardInterrupt:
             raise  # the end of the run cancels what has not begun to come
         except BaseException:

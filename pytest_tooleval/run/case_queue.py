@@ -29,7 +29,7 @@ class CaseQueue:
 
     def _begin(self, task: Task) -> Pending:
         if task.transcripts is not None:
-            return self._asker.judge_given(task.job, answers_of(task.job.case, task.transcripts))
+            return self._asker.judge_answers(task.job, answers_of(task.job.case, task.transcripts))
         # A rerun by pytest-rerunfailures needs a new answer, not the recorded one.
         fresh, task.attempts = task.attempts > 0, task.attempts + 1
         return self._asker.send(task.job, fresh=fresh)

@@ -13,7 +13,7 @@ from ..errors import CannotCompare, ModelError
 from ..record.thresholds import needed_of
 from ..record.transcript import SYSTEM_ROLES, Message, Transcript, text_of
 from ..replies.messages import gist_of
-from ..replies.outside_transcript import OutsideTranscript, in_words, unread_text
+from ..replies.outside_transcript import OutsideTranscript, unread_text, worded
 from ..scoring.trial import conversation_of
 from ..scoring.turns import forbidden_in
 from ..secrets import redacted
@@ -148,8 +148,8 @@ def find_transcripts(suite: Suite, transcripts: Iterable[OutsideTranscript]) -> 
                 same_messages = [name for name in names if texts_of[name] == texts]
                 has_turns = any(cases[name].turns for name in same_messages)
                 parts = {} if has_turns else _parts(run, cases, names)
-                for name, part in parts.items():
-                    add(name, run, part)
+                for name, run_part in parts.items():
+                    add(name, run, run_part)
                 if parts:
                     continue
                 names = same_messages or names
@@ -176,7 +176,7 @@ def _parts(
     gists = [gist_of(run.messages[index]) for index in spoken]
     lengths: dict[str, int] = {}
     for name in names:
-        prompt = [gist_of(in_words(each)) for each in prompt_messages(cases[name].prompt)]
+        prompt = [gist_of(worded(each)) for each in prompt_messages(cases[name].prompt)]
         prompt = [each for each in prompt if each[0] not in SYSTEM_ROLES]
         if cases[name].leader is None and prompt == gists[: len(prompt)]:
             lengths[name] = len(prompt)
@@ -202,7 +202,7 @@ def _said_in_case(case: TestCase) -> list[str]:
 
 def _said(messages: Iterable[Message]) -> list[str]:
     """The user's messages, with normalised white space."""
-    return [" ".join(text_of(in_words(each)).split()) for each in messages if each.get("role") == "user"]
+    return [" ".join(text_of(worded(each)).split()) for each in messages if each.get("role") == "user"]
 
 
 def answers_of(case: ResolvedCase, runs: Sequence[OutsideTranscript]) -> list[Transcript | ModelError]:
@@ -248,7 +248,7 @@ def _with_pictures(case: ResolvedCase, messages: Sequence[Message]) -> Sequence[
     prompt = [each for each in case.messages if each.get("role") not in SYSTEM_ROLES]
     by_index = dict(zip(spoken, prompt, strict=False))
     if not any(isinstance(each.get("content"), list) for each in prompt) or any(
-        gist_of(messages[index]) != gist_of(in_words(each)) for index, each in by_index.items()
+        gist_of(messages[index]) != gist_of(worded(each)) for index, each in by_index.items()
     ):
         return messages
     return [by_index.get(index, each) for index, each in enumerate(messages)]

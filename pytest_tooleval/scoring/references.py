@@ -97,10 +97,10 @@ class Worlds:
             self._play_model()
 
     def _play_model(self) -> None:
-        spans = self._conversation.turns
+        case, spans = self._case, self._conversation.turns
         # What a provider ran itself did not run here.
         calls_by_turn = [
-            [each for each in span.ran if not each.call.hosted or find_tool(self._case, each.call.name)]
+            [each for each in span.ran_calls if not each.call.hosted or find_tool(case, each.call.name)]
             for span in spans
         ]
         turns = [

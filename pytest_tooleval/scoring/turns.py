@@ -58,7 +58,7 @@ class Span(NamedTuple):
         return any(text.strip() for text in self.texts)
 
     @property
-    def ran(self) -> list[MadeCall]:
+    def ran_calls(self) -> list[MadeCall]:
         """The calls that may have run, in the order of their answers."""
         by_reply = zip(self.replies, self.made_by_reply, strict=True)
         return [each for reply, of_reply in by_reply for each in _in_order(reply, of_reply) if each.ran]

@@ -69,10 +69,10 @@ class GivenOptions:
             texts = self._own.get(key) or self.sets.get(key) or ()
             held: dict[object, str] = {}
             for text, rule in zip(texts, self[key], strict=True):
-                earlier = held.get(rule.of)
+                earlier = held.get(rule.subject)
                 if earlier is not None and earlier != text:
                     yield f"{self.where(key)}={text} replaces {earlier}"
-                held[rule.of] = text
+                held[rule.subject] = text
 
     @property
     def _replaced_presets(self) -> str:
@@ -178,7 +178,7 @@ def _without(value: Any, lost: Collection[str]) -> Any:
 
 def read_gates(options: GivenOptions) -> Gates:
     """The gates. The later one of two for the same thing holds. Raises ConfigError."""
-    rules = {rule.of: rule for key in _GATES for rule in options[key]}
+    rules = {rule.subject: rule for key in _GATES for rule in options[key]}
     if "fail_over" in options.typed and not options.has("baseline"):
         from ..verdicts.rules import BROKEN
 

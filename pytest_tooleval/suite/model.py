@@ -191,7 +191,7 @@ class Suite(Commented):
         return self._places[index] if self._places else index
 
     @cached_property
-    def public(self) -> PublicTexts:
+    def public_texts(self) -> PublicTexts:
         """The texts of the suite and its worlds' modules, none of which is secret."""
         return PublicTexts(self._texts)
 

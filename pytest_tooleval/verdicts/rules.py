@@ -85,7 +85,7 @@ class Rule:
     is_share: bool = False
 
     @property
-    def of(self) -> tuple[object, ...]:
+    def subject(self) -> tuple[object, ...]:
         """Its subject, without the value: two gates with the same subject contradict each other."""
         return self.metric, self.scope, self.name, self.is_limit, self.is_share
 

@@ -248,12 +248,12 @@ class AgentCalls:
             return
         unanswered = len(self.replies) - begins
         reply = ChatAnswer(message, latency_s=latency_s, unanswered=unanswered, agent=agent)
-        runs_itself = is_own and result.ran
+        runs_itself = is_own and result.by_suite
         text = without_images(result.content)  # agents get texts
         if not runs_itself:  # otherwise only the agent knows the outcome
             answer = {"role": "tool", "tool_call_id": id, "content": text}
             reply = structs.replace(
-                reply, tool_answers=(answer,), status=(result.status,), by_suite=(result.ran,)
+                reply, tool_answers=(answer,), status=(result.status,), by_suite=(result.by_suite,)
             )
         self.replies.append(reply)
         self._since = time.perf_counter()

@@ -26,7 +26,7 @@ class ToolAnswer(NamedTuple):
         return text_of({"content": self.content})
 
     @property
-    def ran(self) -> bool:
+    def by_suite(self) -> bool:
         """Whether the suite ran the call."""
         return self.status not in NOT_RUN
 

@@ -32,7 +32,7 @@ class Seen(NamedTuple):
     def of(cls, request: ChatRequest, answer: ChatAnswer) -> Seen:
         tokens = answer.prompt_tokens if answer.earlier is None else None  # an agent asks on its own
         return cls(
-            (tokens or 0) / request_bytes(request),
+            (tokens or 0) / request_size(request),
             max(each.completion_tokens or 0 for each in answer.replies),
             sum(each.cost_usd or 0.0 for each in answer.replies),
         )
@@ -45,7 +45,7 @@ class Seen(NamedTuple):
         )
 
 
-def request_bytes(request: ChatRequest) -> int:
+def request_size(request: ChatRequest) -> int:
     """The bytes of messages and tools. Unlike characters, they count alike in all languages."""
     messages = (with_each_image(each, _cut) for each in request.messages)
     text = json.dumps([*messages, *request.tools], ensure_ascii=False, default=str)
@@ -71,7 +71,7 @@ def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Seen | None) -> flo
     limits = [request.sampling[name] for name in _MAX_TOKENS if request.sampling.get(name)]
     longest = max([past.longest, *map(int, limits)])
     margin = _MARGIN if limits and seen is not None else 1.0
-    prompt = round(request_bytes(request) * (past.tokens_per_byte or _TOKENS_PER_BYTE) * margin)
+    prompt = round(request_size(request) * (past.tokens_per_byte or _TOKENS_PER_BYTE) * margin)
     return _most_usd(spec, prompt, longest) or 0.0
 
 

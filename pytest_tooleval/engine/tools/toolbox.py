@@ -175,7 +175,7 @@ class Toolbox:
                 continue
             answer = await source.answer(asked, names, messages)
             if answer is not None:
-                failed = answer.ran and reports_error(answer.text)
+                failed = answer.by_suite and reports_error(answer.text)
                 return answer._replace(status="error") if failed else answer
         return offered if isinstance(offered, ToolAnswer) else _refused(f"{call.name} is not available")
 

@@ -38,7 +38,7 @@ def _kind(name: Any) -> str:
     return as_text(name).removesuffix("Chunk").removesuffix("Message").lower()
 
 
-def chat_message(message: Any) -> Any:
+def as_chat(message: Any) -> Any:
     """The message as in the chat API; anything else as it is."""
     fields = message_fields(message)
     if not fields:
@@ -80,7 +80,7 @@ def _holds(value: Any) -> bool:
 
 def _convert(value: Any) -> Any:
     about = {key: value[key] for key in ("id", "case", "tools", "model") if key in as_mapping(value)}
-    return {**about, "messages": [chat_message(each) for each in as_list(_messages(value))]}
+    return {**about, "messages": [as_chat(each) for each in as_list(_messages(value))]}
 
 
 FORMAT = Format(

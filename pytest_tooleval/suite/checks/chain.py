@@ -9,7 +9,7 @@ from ..expectations import ANY_TOOL
 from .scope import Scope
 
 
-def end_errors(scope: Scope) -> Findings:
+def last_call_errors(scope: Scope) -> Findings:
     case = scope.case
     if case.gives_tool and case.expected_tool is None and case.expected_calls is None:
         message = "a multi-turn case needs the tool that ends its chain; name it, or remove multi_turn"

@@ -37,7 +37,7 @@ def field_errors(scope: Scope) -> Findings:
             yield Finding((*scope.at, field), message, at_key=True)
 
 
-def choice_errors(scope: Scope) -> Findings:
+def endless_turn_errors(scope: Scope) -> Findings:
     choice = scope.case.tool_choice
     if forces_call(choice or suite_choice(scope.suite, scope.case)):
         message = "a turn ends with a reply without calls, which this tool_choice prevents"
@@ -102,7 +102,7 @@ def user_errors(scope: Scope) -> Findings:
 
 def match_errors(scope: Scope) -> Findings:
     written, match = scope.written, scope.written.match or scope.case.match
-    yield from end_errors(scope)
+    yield from call_end_errors(scope)
     if match == "state" and written.calls is not None:
         if not scope.has_world:
             of_calls = "expected_tool" if written.gives_tool else "expected_calls"
@@ -115,7 +115,7 @@ def match_errors(scope: Scope) -> Findings:
             yield Finding((*scope.at, "results"), 'only for "match": "state"; remove it', at_key=True)
 
 
-def end_errors(scope: Scope) -> Findings:
+def call_end_errors(scope: Scope) -> Findings:
     """Ends of calls that the state shows, and matchers of results."""
     by_state = (scope.written.match or scope.case.match) == "state"
     for path, call in scope.written.placed_calls:

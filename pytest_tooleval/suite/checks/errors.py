@@ -27,12 +27,12 @@ _OF_CASES = (
     cases.mark_errors,
     thresholds.judging_errors,
     tools.named_tool_errors,
-    expectations.choice_errors,
+    expectations.contradiction_errors,
     expectations.stop_errors,
 )
 _OF_PARTS = (
     expectations.prompt_errors,
-    expectations.tool_errors,
+    expectations.expected_tool_errors,
     expectations.params_errors,
     expectations.expected_call_errors,
     expectations.parallel_errors,
@@ -41,10 +41,10 @@ _OF_PARTS = (
 )
 _OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
     "calls": (),
-    "chain": (chain.end_errors,),
+    "chain": (chain.last_call_errors,),
     "conversation": (
         conversation.field_errors,
-        conversation.choice_errors,
+        conversation.endless_turn_errors,
         conversation.world_errors,
         conversation.nothing_errors,
         conversation.user_errors,
@@ -104,7 +104,7 @@ def _shared_errors(
     return (
         tools.tool_errors(holder, suite, at, offered),
         features.feature_errors(holder, suite, at),
-        features.choice_errors(holder, at, offered),
+        features.undefined_choice_errors(holder, at, offered),
         thresholds.threshold_errors(holder, at, metrics),
         cases.pass_rule_errors(holder, suite, at),
         cases.now_errors(holder, at),

@@ -40,7 +40,7 @@ def prompt_errors(scope: Scope) -> Findings:
         yield Finding(at, wrong_value(expected, None) if is_set else f"missing; expected {expected}")
 
 
-def tool_errors(scope: Scope) -> Findings:
+def expected_tool_errors(scope: Scope) -> Findings:
     """Undefined tools, and a case without exactly one of `expected_tool` and `expected_calls`."""
     written, at = scope.written, (*scope.at, "expected_tool")
     if written.gives_tool:
@@ -164,7 +164,7 @@ def stop_errors(scope: Scope) -> Findings:
         yield from matcher_findings(stop, at)
 
 
-def choice_errors(scope: Scope) -> Findings:
+def contradiction_errors(scope: Scope) -> Findings:
     """A `tool_choice` that takes away what the case allows."""
     case = scope.case
     choice = case.tool_choice or scope.suite.tool_choice

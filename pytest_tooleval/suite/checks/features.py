@@ -72,7 +72,7 @@ def _is_form(form: Mapping[str, Any]) -> bool:
     return grammar["syntax"] in ("lark", "regex") and isinstance(grammar["definition"], str)
 
 
-def choice_errors(holder: Suite | TestCase, at: Loc, offered: ScopeTools) -> Findings:
+def undefined_choice_errors(holder: Suite | TestCase, at: Loc, offered: ScopeTools) -> Findings:
     """Undefined tools in a `tool_choice`."""
     choice = holder.tool_choice
     if isinstance(choice, OneTool):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pytest_tooleval.plugin.gc_tuning import as_before, leave_out_what_is_there
+from pytest_tooleval.plugin.gc_tuning import leave_out_what_is_there, undo_tuning
 
 
 def test_what_is_left_out_is_put_back_at_the_end_by_who_left_it_out() -> None:
@@ -16,11 +16,11 @@ def test_what_is_left_out_is_put_back_at_the_end_by_who_left_it_out() -> None:
     try:
         leave_out_what_is_there()
         assert gc.get_freeze_count()
-        as_before()
+        undo_tuning()
         assert not gc.get_freeze_count()
         gc.freeze()
         leave_out_what_is_there()
-        as_before()
+        undo_tuning()
         assert gc.get_freeze_count()
     finally:
         (gc.freeze if frozen else gc.unfreeze)()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
-from pytest_tooleval.engine.limits.reserves import request_bytes
+from pytest_tooleval.engine.limits.reserves import request_size
 from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.prices import table_usd
 from pytest_tooleval.engine.models.spec import CallableModel, HttpModel, ModelSpec
@@ -101,7 +101,7 @@ class Provider:
             self.in_flight -= 1
             if self.chance.random() < 0.1:
                 raise ModelError("busy", kind="rate_limit")
-            prompt = round(request_bytes(sent) * self.density * self.chance.uniform(0.9, 1.0))
+            prompt = round(request_size(sent) * self.density * self.chance.uniform(0.9, 1.0))
             output = self.chance.randrange(self.longest + 1)
             cost = table_usd(spec, prompt, output)
             self.billed += cost or 0.0
@@ -136,7 +136,7 @@ async def test_with_max_tokens_the_limit_is_never_passed(seed: int, tmp_path: Pa
 
 def request_cost(provider: Provider) -> float:
     """The most that the longest request may cost."""
-    prompt = round(request_bytes(request("What is the weather like? " * 5)) * 0.4)
+    prompt = round(request_size(request("What is the weather like? " * 5)) * 0.4)
     return table_usd(PRICED, prompt, provider.longest) or 0.0
 
 
