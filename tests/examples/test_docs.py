@@ -253,6 +253,12 @@ def test_each_page_says_what_it_is_about() -> None:
     assert [page.name for page, head in heads.items() if "\ndescription: " not in head] == []
 
 
+def test_the_action_is_valid() -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    inputs = set(re.findall(r"inputs\.(\w+)", json.dumps(action["runs"])))
+    assert inputs == set(action["inputs"])
+
+
 def test_actions_have_the_versions_of_our_own_workflows() -> None:
     ours = "".join(
         path.read_text(encoding="utf-8")
