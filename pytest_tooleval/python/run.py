@@ -164,7 +164,7 @@ class AgentRun:
         if dialogue.is_over:
             why = "nothing answered its calls; pass world=" if self.calls else "it has no usable answer"
             if dialogue.world is not None:
-                why = "a forbidden call, or the limit of rounds, ended it" if self.calls else why
+                why = "a forbidden call, or the limit of replies, ended it" if self.calls else why
             raise ConfigError(f"the conversation is over: {why}")
         dialogue.say(prompt_messages(text))
 
