@@ -261,9 +261,9 @@ def in_chat(message: Any) -> Iterator[dict[str, Any]]:
         elif kind == "server_tool_call":
             read_call_block(chat, {"type": "server_tool_use", **part, "input": _given_to_server(part)})
         elif kind == "server_tool_call_response":
-            held = as_mapping(part.get(kind))
-            tool = text_in(held.get("type")).removesuffix("_tool_result").removesuffix("_result")
-            result = {"content": held.get("response", held), **held}
+            data = as_mapping(part.get(kind))
+            tool = text_in(data.get("type")).removesuffix("_tool_result").removesuffix("_result")
+            result = {"content": data.get("response", data), **data}
             read_result_block(chat, result, tool, part.get("id"))
         elif kind in _MEDIA:
             texts.append(f"[{kind}]")

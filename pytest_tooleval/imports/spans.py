@@ -58,15 +58,15 @@ def _batch(value: Any) -> Any:
     fields = as_mapping(value)
     if isinstance(fields.get("batches"), list):
         return {"resourceSpans": fields["batches"]}
-    held = as_mapping(fields.get("trace"))
-    return held if any(key in held for key in (*_SIGNALS, "batches")) else value
+    data = as_mapping(fields.get("trace"))
+    return data if any(key in data for key in (*_SIGNALS, "batches")) else value
 
 
 def _in_export(value: Any) -> list[dict[str, Any]]:
     """The spans in a trace that Jaeger or MLflow exports."""
     fields = as_mapping(value)
-    held = as_mapping(fields.get("data")) if "info" in fields else fields if "traceID" in fields else {}
-    return objects_in(held.get("spans"))
+    data = as_mapping(fields.get("data")) if "info" in fields else fields if "traceID" in fields else {}
+    return objects_in(data.get("spans"))
 
 
 def _is_span(span: Mapping[str, Any]) -> bool:
@@ -191,9 +191,9 @@ def _attributes(pairs: Any) -> dict[str, Any]:
 
 def _plain(value: Mapping[str, Any]) -> Any:
     kind, content = next(iter(value.items()), ("", None))
-    held = content.get("values") if isinstance(content, Mapping) else content
+    values = content.get("values") if isinstance(content, Mapping) else content
     if kind == "arrayValue":
-        return [_plain(each) for each in objects_of(held, kind)]
+        return [_plain(each) for each in objects_of(values, kind)]
     if kind == "kvlistValue":
-        return _attributes(held)
+        return _attributes(values)
     return _number(content) if kind == "intValue" else content

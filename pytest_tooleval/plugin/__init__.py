@@ -111,9 +111,9 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     settings = config.stash.get(_settings_key, None)
     if settings is None or not settings.asking.models:
         return []
-    said = filter(None, (*settings.replaced, settings.preset_text))
+    notes = filter(None, (*settings.replaced, settings.preset_text))
     workers = config.getoption("numprocesses", None)
-    return [_asked_header(settings, workers), *(f"tooleval: {text}" for text in said)]
+    return [_asked_header(settings, workers), *(f"tooleval: {text}" for text in notes)]
 
 
 def _asked_header(settings: Settings, workers: int | None) -> str:

@@ -57,8 +57,8 @@ def read_settings(config: pytest.Config) -> Settings:
 def _split_ini(options: GivenOptions, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The ini file's and preset's options without those left to a merge, and the latter by name."""
     left = {option.key: option.name for option in (*JUDGING, HISTORY)}
-    kept = {key: value for key, value in {**options.sets, **ini}.items() if key not in left}
-    return kept, {left[key]: value for key, value in ini.items() if key in left}
+    in_use = {key: value for key, value in {**options.sets, **ini}.items() if key not in left}
+    return in_use, {left[key]: value for key, value in ini.items() if key in left}
 
 
 def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:

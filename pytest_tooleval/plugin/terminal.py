@@ -83,8 +83,8 @@ class Terminal(Observer):
 
     def _row_of(self, report: pytest.TestReport | pytest.CollectReport) -> CaseRow | None:
         """The row that a report carried, if any."""
-        kept = self._run.results.cases.get(report.nodeid) if hasattr(report, "tooleval") else None
-        return kept.row if kept else None
+        case = self._run.results.cases.get(report.nodeid) if hasattr(report, "tooleval") else None
+        return case.row if case else None
 
     def waited(self, wait: Wait) -> None:
         """Print a line after a long wait, so that a slow model does not look like a hang."""

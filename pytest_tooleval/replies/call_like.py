@@ -221,9 +221,9 @@ def _called(value: Mapping[str, Any], in_calls: bool) -> Iterator[_LikelyCall]:
     named = (*clear, *vague)
     kind = as_text(value.get("type"))
     by_type = (kind.removeprefix(_PART),) if kind and (kind.startswith(_PART) or not named) else ()
-    held = _arguments(value, is_clear=bool(clear))
-    if held is not None and (named or by_type):
-        yield _LikelyCall((*named, *by_type), held.arguments, held.is_vague or not named)
+    likely = _arguments(value, is_clear=bool(clear))
+    if likely is not None and (named or by_type):
+        yield _LikelyCall((*named, *by_type), likely.arguments, likely.is_vague or not named)
     elif in_calls and named:
         yield _LikelyCall(named, None, is_vague=True)
 
@@ -250,11 +250,11 @@ def _arguments(value: Mapping[str, Any], *, is_clear: bool) -> _Arguments | None
             member = value[key]
             if member is None and strength != "clear":
                 continue
-            held = member if isinstance(member, Mapping) else _json_in(member)
-            if held == {} and key == "parameters":
+            item = member if isinstance(member, Mapping) else _json_in(member)
+            if item == {} and key == "parameters":
                 continue  # also how a tool without parameters is defined
-            if isinstance(held, Mapping):
-                choices.append(_Arguments(held, not is_clear and strength != "clear"))
+            if isinstance(item, Mapping):
+                choices.append(_Arguments(item, not is_clear and strength != "clear"))
             else:
                 choices.append(_Arguments(None, not (is_clear and strength == "clear")))
     return min(choices, key=lambda one: (one.is_vague, one.arguments is None), default=None)

@@ -51,8 +51,8 @@ class GivenTranscripts:
         texts = {case.id: _said_in_case(case) for case in suite.test_cases}
         for case, mine in matches.of_case.items():
             for run in (each for each in mine if each.case or each.id == case):
-                said = _said(run.messages)
-                fits = 2 if said == texts[case] else int(said[:1] == texts[case][:1])
+                texts_of_run = _said(run.messages)
+                fits = 2 if texts_of_run == texts[case] else int(texts_of_run[:1] == texts[case][:1])
                 self._claims.setdefault(id(run), []).append(_Claim(file, suite.name, fits))
         return matches.of_case
 

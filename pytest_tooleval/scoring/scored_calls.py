@@ -76,15 +76,15 @@ def _without(
     """
     if not any(map(leaves_out, transcript.calls)):
         return transcript
-    kept: list[Reply] = []
+    replies: list[Reply] = []
     for turn in transcript.turns:
         for reply in turn:
             left = _without_calls(reply, leaves_out)
             if left.calls or not reply.calls:
-                kept.append(left)
+                replies.append(left)
             elif case.kind != "chain":
-                kept.append(reply if ends_no_turn and reply is turn[-1] else left)
-    return structs.replace(transcript, replies=tuple(kept))
+                replies.append(reply if ends_no_turn and reply is turn[-1] else left)
+    return structs.replace(transcript, replies=tuple(replies))
 
 
 def _without_calls(reply: Reply, leaves_out: Callable[[ToolCall], bool]) -> Reply:

@@ -81,8 +81,8 @@ def text_parts(
 
 def _other_json(span: Span, expected: Any, rules: Mode) -> tuple[str, str]:
     """Return why a message is not the expected JSON, and the message: the last one that is any."""
-    said = [text for text in reversed(span.texts) if text.strip()]
-    text = next((each for each in said if json_of(each) is not NOTHING), said[0])
+    texts = [text for text in reversed(span.texts) if text.strip()]
+    text = next((each for each in texts if json_of(each) is not NOTHING), texts[0])
     return json_flaw(expected, text, rules), text
 
 

@@ -122,14 +122,14 @@ def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -
 
 def _within_rounds(case: ResolvedCase, transcript: Transcript) -> Transcript:
     """Cut a conversation off where `max_rounds` would have ended it; a forbidden call stays in it."""
-    rounds, kept = 0, list[Reply]()
+    rounds, replies = 0, list[Reply]()
     for reply in transcript.replies if case.kind == "conversation" else ():
         rounds = 0 if reply.prompt else rounds
         if rounds == case.round_limit:
             break
-        kept.append(reply)
+        replies.append(reply)
         rounds += not reply.is_paused
-    if len(kept) in (0, len(transcript.replies)):
+    if len(replies) in (0, len(transcript.replies)):
         return transcript
     try:
         if forbidden_in(case, transcript) is not None:
@@ -137,8 +137,9 @@ def _within_rounds(case: ResolvedCase, transcript: Transcript) -> Transcript:
     except CannotCompare:
         return transcript  # reported when it is scored
     refused: CallStatus = "refused"
-    kept[-1] = structs.replace(kept[-1], tool_answers=(), status=(refused,) * len(kept[-1].calls))
-    return structs.replace(transcript, replies=tuple(kept))
+    last = replies[-1]
+    replies[-1] = structs.replace(last, tool_answers=(), status=(refused,) * len(last.calls))
+    return structs.replace(transcript, replies=tuple(replies))
 
 
 def _offered(case: ResolvedCase) -> list[KnownTools]:

@@ -182,5 +182,5 @@ def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]
     if not case.rubrics:
         return []
     spans, is_lost = spans_of(case, without_stop(case, transcript))
-    said = [span for span in spans if span.is_said and not is_lost]
-    return [(span.turn, rubric) for span in said for rubric in span.expected.rubrics]
+    spoken = [span for span in spans if span.is_said and not is_lost]
+    return [(span.turn, rubric) for span in spoken for rubric in span.expected.rubrics]

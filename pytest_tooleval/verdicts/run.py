@@ -37,9 +37,9 @@ class RunVerdict:
     @property
     def other_messages(self) -> list[str]:
         """What failed apart from gates and the comparison."""
-        said = {gate.message for gate in self.gates}
-        said |= {self.comparison.message} if self.comparison else set()
-        return [problem.message for problem in self.problems if problem.message not in said]
+        messages = {gate.message for gate in self.gates}
+        messages |= {self.comparison.message} if self.comparison else set()
+        return [problem.message for problem in self.problems if problem.message not in messages]
 
     @property
     def failed(self) -> bool:

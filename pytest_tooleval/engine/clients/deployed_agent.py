@@ -237,16 +237,16 @@ def _ended(answer: ChatAnswer, ends: Sequence[_End]) -> ChatAnswer:
 def _without_snapshots(documents: Sequence[Any], answer: Mapping[str, str]) -> list[Any]:
     """The documents without those that a later one with the same `id` repeats and extends."""
     pointers = [answer[part].removesuffix(OPTIONAL) for part in ("text", "calls") if part in answer]
-    kept: list[Any] = []
+    values: list[Any] = []
     for document in documents:
-        last = kept[-1] if kept else None
+        last = values[-1] if values else None
         id = as_mapping(document).get("id")
         if last is not None and id is not None and as_mapping(last).get("id") == id:
             pairs = [(pointed(last, path), pointed(document, path)) for path in pointers]
             if all(_extends(old, new) for old, new in pairs):
-                kept.pop()
-        kept.append(document)
-    return kept
+                values.pop()
+        values.append(document)
+    return values
 
 
 def _extends(old: object, new: object) -> bool:
@@ -271,9 +271,9 @@ def _run(answer: ChatAnswer, *, sequential: bool) -> ChatAnswer:
     steps = [slice(n, n + 1) for n in range(len(calls))] if sequential else [slice(None)]
     if not text_of(message):  # the run ends with a call
         message, last = {**message, "tool_calls": calls[steps[-1]]}, steps.pop()
-        kept = {"tool_answers": answer.tool_answers[last], "status": answer.status[last]}
+        ends = {"tool_answers": answer.tool_answers[last], "status": answer.status[last]}
     else:
-        kept = {"tool_answers": (), "status": ()}
+        ends = {"tool_answers": (), "status": ()}
     # The last reply has the tokens and cost of all.
     earlier = tuple(
         ChatAnswer(
@@ -284,7 +284,7 @@ def _run(answer: ChatAnswer, *, sequential: bool) -> ChatAnswer:
         )
         for step in steps
     )
-    return structs.replace(answer, message=message, earlier=earlier, **kept)
+    return structs.replace(answer, message=message, earlier=earlier, **ends)
 
 
 def _text(value: object) -> str:

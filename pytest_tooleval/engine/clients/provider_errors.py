@@ -131,8 +131,8 @@ def status_of_error(error: object) -> int:
         status = int(text) if re.fullmatch(r"[45]\d\d", text, re.ASCII) else _STATUSES.get(text)
         if status is not None:
             return status
-    said = as_text(error) or as_text(fields.get("message"))
-    return 529 if _OVERLOADED.search(said[:_READ]) else 422
+    message = as_text(error) or as_text(fields.get("message"))
+    return 529 if _OVERLOADED.search(message[:_READ]) else 422
 
 
 def lacks_credentials(text: str) -> bool:

@@ -43,12 +43,12 @@ class Arguments:
         if not piece:
             return True
         begins = self._is_json and piece.lstrip().startswith("{")
-        held = _object_in(self.text) if begins else None
-        if held:
+        whole = _object_in(self.text) if begins else None
+        if whole:
             new = _object_in(piece)
-            if new is None or not _extends(held, new):
+            if new is None or not _extends(whole, new):
                 return False
-        if held is not None:  # as a whole once more, or after the `{}` in place of none
+        if whole is not None:  # as a whole once more, or after the `{}` in place of none
             self.clear()
         self._grows = self._grows and (not self._pieces or piece.startswith(self._pieces[-1]))
         self._pieces.append(piece)
@@ -96,8 +96,8 @@ class _StreamedCall:
 
     def joined(self) -> dict[str, Any]:
         name = "input" if self.kind == "custom" else "arguments"
-        held = {"name": self.name, name: self.arguments.text}
-        return {"id": self.id, "type": self.kind, self.kind: held, **self.extra}
+        fields = {"name": self.name, name: self.arguments.text}
+        return {"id": self.id, "type": self.kind, self.kind: fields, **self.extra}
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,14 @@ class _Piece:
     def of(cls, part: Mapping[str, Any], default: int) -> _Piece:
         """Make one. `default` counts as its index if it has none."""
         kind = "custom" if isinstance(part.get("custom"), Mapping) else "function"
-        held = as_mapping(part.get(kind)) or part
-        arguments = held.get("input" if kind == "custom" else "arguments")
+        fields = as_mapping(part.get(kind)) or part
+        arguments = fields.get("input" if kind == "custom" else "arguments")
         extra = {key: value for key, value in part.items() if key not in _KNOWN and value is not None}
         index = index_of(part)
         return cls(
             part.get("id") or None,
             default if index is None else index,
-            as_text(held.get("name")),
+            as_text(fields.get("name")),
             text_of_arguments(arguments),
             kind,
             extra,
@@ -194,10 +194,10 @@ class StreamedCalls:
 
     def _repeated(self, piece: _Piece, at: _StreamedCall) -> _StreamedCall | None:
         """The call of a piece that has the name of a whole call, and other arguments."""
-        new, held = _object_in(piece.arguments), _object_in(at.arguments.text)
-        if new == held:
+        new, old = _object_in(piece.arguments), _object_in(at.arguments.text)
+        if new == old:
             return at if piece.id or piece.index != _LAST else None
-        is_cumulative = not held or (new is not None and _extends(held, new))
+        is_cumulative = not old or (new is not None and _extends(old, new))
         return at if is_cumulative else None if piece.id else self._new(piece)
 
     def _without_place(

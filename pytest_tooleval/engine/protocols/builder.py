@@ -165,10 +165,10 @@ def _copied(message: Any) -> Any:
 
 
 def _append(message: Message, field: str, entry: Mapping[str, Any]) -> None:
-    held = message.get(field)
-    if not isinstance(held, list):
-        held = message[field] = [] if held is None else [held]
-    held.append(entry)
+    value = message.get(field)
+    if not isinstance(value, list):
+        value = message[field] = [] if value is None else [value]
+    value.append(entry)
 
 
 def _role(message: object) -> object:

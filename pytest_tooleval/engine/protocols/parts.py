@@ -65,15 +65,15 @@ def read_parts(chat: ChatBuilder, message: Mapping[str, Any]) -> None:
         chat.add({"role": message.get("role"), "content": content})
 
 
-def _file(held: Mapping[str, Any]) -> dict[str, Any] | None:
+def _file(file: Mapping[str, Any]) -> dict[str, Any] | None:
     """A file as a part of the chat API; None if it has no such part, as for most at an address."""
-    kind = as_text(held.get("mimeType") or held.get("mime_type"))
-    address = as_text(held.get("fileUri") or held.get("file_uri"))
-    data = f"data:{kind};base64,{held['data']}" if isinstance(held.get("data"), str) else ""
+    kind = as_text(file.get("mimeType") or file.get("mime_type"))
+    address = as_text(file.get("fileUri") or file.get("file_uri"))
+    data = f"data:{kind};base64,{file['data']}" if isinstance(file.get("data"), str) else ""
     if kind.startswith("image/") and (data or address):
         return {"type": "image_url", "image_url": {"url": data or address}}
     if kind.startswith("audio/") and data:
-        audio = {"data": held["data"], "format": kind.removeprefix("audio/")}
+        audio = {"data": file["data"], "format": kind.removeprefix("audio/")}
         return {"type": "input_audio", "input_audio": audio}
     return {"type": "file", "file": {"file_data": data, "filename": "file"}} if data else None
 

@@ -110,8 +110,8 @@ class ItemReader:
 def arguments_of(item: Item) -> Mapping[str, Any]:
     """The arguments of a call of the provider's own tool."""
     if asked := _REQUESTS.get(str(item.get("type"))):
-        held = {**item, **as_mapping(item.get("action"))}
-        return {name: held[name] for name in asked if held.get(name) is not None}
+        data = {**item, **as_mapping(item.get("action"))}
+        return {name: data[name] for name in asked if data.get(name) is not None}
     for name in _ARGUMENTS:
         if isinstance(item.get(name), Mapping):
             return item[name]  # type: ignore[no-any-return]

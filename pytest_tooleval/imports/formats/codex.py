@@ -81,8 +81,8 @@ def _unknown(line: Mapping[str, Any]) -> Mapping[str, Any]:
     is_known = (
         as_text(payload.get("type")).startswith(_REPEATS) if kind == "event_msg" else kind in _KINDS
     )
-    held = payload or line
-    return {"type": _UNKNOWN, "line": held} if not is_known and may_be_call(held) else {}
+    item = payload or line
+    return {"type": _UNKNOWN, "line": item} if not is_known and may_be_call(item) else {}
 
 
 def _is_unknown(item: Any) -> bool:
