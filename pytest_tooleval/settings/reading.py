@@ -140,7 +140,7 @@ class GivenOptions:
             if level is self.typed or key not in self.typed:
                 raise ConfigError(
                     f"{self.where('preset')}={self.preset}: cannot be combined with "
-                    f"{self.where(key)}={texts[0]}: no failure or error is tolerated; omit one of them"
+                    f"{self.where(key)}={texts[0]}: {PRESETS[self.preset].meaning}; omit one of them"
                 )
         for key in self._own:
             needs = self.options[key].needs

@@ -34,13 +34,23 @@ def test_pr_compares_with_the_last_good_run(project: Project) -> None:
     third.stdout.fnmatch_lines(["agent FAILED: 12 of 20 *", "  worse than good: 8 cases newly broken*"])
 
 
-def test_nightly_asks_anew_and_judges_by_the_interval(project: Project) -> None:
+def test_nightly_asks_anew_whatever_the_ini_file_records(project: Project) -> None:
     project.suite(*[right(f"c{i}") for i in range(30)])
     project.run("--tooleval-cassette=tapes")
-    result = project.run("--tooleval-preset=nightly", "--tooleval-cassette=tapes", "--tooleval-trials=2")
+    asked = ("--tooleval-preset=nightly", "--tooleval-cassette=tapes", "--tooleval-trials=2")
+    result = project.run(*asked, "-otooleval_record=none")
     assert result.ret == 0
-    passed = (
-        "pass_rate: 1.00 (0.89 to 1.00 at 95%) >= 0.85*no worse than good: drops above 0.05 ruled out*"
+    passed = "pass_rate: 1.00 >= 0.90*no worse than good: drops above 0.05 ruled out*"
+    result.stdout.fnmatch_lines(
+        [
+            "tooleval: --tooleval-preset=nightly replaces tooleval_record: none",
+            f"agent passed: *; {passed}",
+        ]
     )
-    result.stdout.fnmatch_lines([f"agent passed: *; {passed}"])
     assert len(project.calls) == 30 + 60
+    both = project.run(*asked, "--tooleval-record=none")
+    both.stderr.fnmatch_lines(
+        ["ERROR: --tooleval-preset=nightly: cannot be combined with --tooleval-record=none: *"]
+    )
+    project.suite(*[right(f"c{i}") for i in range(2)], wrong("w"))  # and few cases need no interval
+    assert project.run("--tooleval-preset=nightly", "--tooleval-history=off").ret == 1

@@ -133,8 +133,7 @@ PRESETS = {
     "preset=strict": "--tooleval-preset=strict sets --tooleval-pass=all --tooleval-fail-inconclusive",
     "preset=strict --pass=all --fail-inconclusive": "",
     "preset=nightly --cassette=tapes --trials=2": "--tooleval-preset=nightly sets --tooleval-record=all "
-    "--tooleval-fail-under=0.85 --tooleval-confidence=0.95 --tooleval-fail-over=errors=2% "
-    "--tooleval-baseline=good",
+    "--tooleval-fail-under=0.9 --tooleval-fail-over=errors=2% --tooleval-baseline=good",
 }
 
 
@@ -142,12 +141,8 @@ def test_a_preset_says_what_it_sets_and_your_own_options_win(tmp_path: Path) -> 
     texts = {line: settings(tmp_path, line).preset_text for line in PRESETS}
     assert texts == PRESETS
     found = settings(tmp_path, "preset=nightly --cassette=tapes --trials=2")
-    assert (found.asking.record, found.asking.overrides.trials, found.gating.gates.confidence) == (
-        "all",
-        2,
-        0.95,
-    )
-    assert found.options["fail-under"] == ["0.85"]
+    assert (found.asking.record, found.asking.overrides.trials) == ("all", 2)
+    assert found.options["fail-under"] == ["0.9"]
     strict = settings(tmp_path, "preset=strict")
     assert (strict.gating.strict, strict.asking.overrides.pass_rule) == (True, "all")
     assert found.gating.baseline is not None
@@ -162,13 +157,13 @@ REPLACED = {
     ("preset=pr --preset=pr", "pr"): "",
     ("", "pr"): "",
     ("preset=nightly --preset=strict", ""): "strict replaces nightly: the run is without "
-    "--tooleval-trials=5 --tooleval-fail-under=0.85 --tooleval-confidence=0.95 "
-    "--tooleval-fail-over=errors=2% --tooleval-baseline=good",
+    "--tooleval-trials=5 --tooleval-fail-under=0.9 --tooleval-fail-over=errors=2% "
+    "--tooleval-baseline=good",
     ("preset=strict", "pr"): "strict replaces pr: the run is without --tooleval-fail-under=0.9 "
     "--tooleval-baseline=good",
     ("preset=pr --fail-inconclusive --pass=any", "strict"): "pr replaces strict",
     ("preset=strict --preset=pr --fail-under=0.5 --baseline-model=a=a", "nightly"): "pr replaces "
-    "nightly and strict: the run is without --tooleval-trials=5 --tooleval-confidence=0.95 "
+    "nightly and strict: the run is without --tooleval-trials=5 "
     "--tooleval-fail-over=errors=2% --tooleval-pass=all --tooleval-fail-inconclusive",
 }
 
@@ -204,7 +199,7 @@ threshold=0  threshold=0.0  threshold=overall=0%  threshold=no_extra_calls=null
 def test_strict_cannot_be_combined_with_what_tolerates_failures(tmp_path: Path, looser: str) -> None:
     key, _, value = looser.partition("=")
     ini: dict[str, Any] = {key.replace("-", "_"): value if key == "pass" else [value]}
-    expected = f"preset=strict: cannot be combined with --tooleval-{looser}: no failure or error is"
+    expected = f"preset=strict: cannot be combined with --tooleval-{looser}: every trial of"
     with pytest.raises(pytest.UsageError, match=expected) as caught:
         settings(tmp_path, f"preset=strict --{looser}")
     assert "take precedence" not in str(caught.value)
