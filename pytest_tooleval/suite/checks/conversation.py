@@ -87,10 +87,11 @@ def nothing_errors(scope: Scope) -> Findings:
 def _expects(scope: Scope, expected: Expectations) -> bool:
     """Whether an agent that does nothing fails, or may pass by a word of the suite."""
     fields = ("expected_state", "expected_text", "expected_stop")
-    if expected.may_change_nothing or any(getattr(expected, name, None) is not None for name in fields):
+    if expected.may_change_nothing or any(getattr(expected, name, None) for name in fields):
         return True
-    is_limit = (expected.match or scope.case.match) == "within" and not expected.allows_no_call
-    return expected.calls is not None and not is_limit
+    is_within = (expected.match or scope.case.match) == "within" and not expected.allows_no_call
+    calls = expected.calls
+    return calls is not None and not is_within and (not calls or not all(one.optional for one in calls))
 
 
 def user_errors(scope: Scope) -> Findings:

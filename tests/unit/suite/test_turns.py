@@ -16,6 +16,7 @@ from pytest_tooleval.suite.resolved import resolve
 
 WORLD = "class Desk:\n    def refund(self, order: str): ...\n    def look(self): ...\n"
 CALL = {"tool": "refund", "params": {"order": "A1"}}
+OPTIONAL = {**CALL, "optional": True}
 
 
 def parse(folder: Path, case: dict[str, Any], **suite: Any) -> Any:
@@ -28,6 +29,10 @@ def parse(folder: Path, case: dict[str, Any], **suite: Any) -> Any:
 
 def turn(**fields: Any) -> dict[str, Any]:
     return {"turns": [{"prompt": "Hello", "expected_calls": [CALL]}, {"prompt": "More", **fields}]}
+
+
+def only(**fields: Any) -> dict[str, Any]:
+    return {"turns": [{"prompt": "Hi", **fields}]}
 
 
 def played(user: dict[str, Any]) -> dict[str, Any]:
@@ -100,6 +105,24 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (played({"goal": "x", "stp": "x"}), "user.stp", "unknown field, did you mean stop?"),
     (played({"goal": "x", "max_turns": 0}), "user.max_turns", "a whole number of at least 1"),
     ({"turns": None, "user": {"goal": "x"}}, "user", "nothing is expected; give the case"),
+    (only(expected_state={}), "turns", "nothing is expected"),
+    (only(expected_text=[], expected_state={}), "turns", "nothing is expected"),
+    (only(expected_calls=[OPTIONAL]), "turns", "nothing is expected"),
+    (
+        only(expected_calls={"$any_of": [[OPTIONAL], [OPTIONAL]]}, match="within"),
+        "turns",
+        "nothing is expected (an agent that does nothing keeps the expected_calls)",
+    ),
+    (
+        {"turns": None, "prompt": "Hi", "world": "desk:Desk", "expected_text": []},
+        "world",
+        "nothing is expected",
+    ),
+    (
+        {"turns": None, "user": {"goal": "x"}, "expected_calls": [OPTIONAL]},
+        "user",
+        "nothing is expected (an agent that does nothing keeps the expected_calls)",
+    ),
     (
         turn(match="state", expected_calls=[{"tool": "*"}]),
         "turns[1].expected_calls[0].tool",
