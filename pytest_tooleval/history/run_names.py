@@ -99,8 +99,8 @@ def _find_newest(
     if branch is not None and not matching:
         hint = f"; branches with runs: {', '.join(map(printable, sorted(branches))) or 'none'}"
     if is_good and not matching:
-        text = f"no complete run without errors or failures{where} yet{hint}"
-        raise NoBaseline(f"{place}: {text}; the next whole run that passes is the first good one")
+        text = f"no whole run{where} that passed is in the history yet{hint}"
+        raise NoBaseline(f"{text}; the next one becomes the first good run")
     kind = "without errors or failures" if is_good else "finished"
     what = f"{plural(len(matching), 'run')}{where} {kind}, too few for {printable(name[0])}"
     raise ToolevalError(f"{place}: {what}{hint}")

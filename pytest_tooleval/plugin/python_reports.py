@@ -7,7 +7,7 @@ import pytest
 from ..record.results import CaseResult
 from ..reports.text import render_conversation
 from ..secrets import clean_reason, harmless, secret_values
-from ..text import printable
+from ..text import first_few, printable
 
 
 def clean_report(report: pytest.TestReport) -> None:
@@ -34,9 +34,13 @@ def add_sections(report: pytest.TestReport, result: CaseResult) -> None:
         report.when = "setup"  # by which pytest and JUnit tell an error from a failure
     wrong = [trial for trial in result.trials if not trial.passed]
     if len(result.trials) > 1:
+        numbers: dict[str, list[str]] = {}
+        for trial in wrong:
+            text = trial.error.message if trial.error else trial.wrong
+            numbers.setdefault(text, []).append(str(trial.trial + 1))
         lines = [
-            f"trial {trial.trial + 1}: {trial.error.message if trial.error else trial.wrong}"
-            for trial in wrong
+            f"{'trials' if len(same) > 1 else 'trial'} {first_few(same)}: {text}"
+            for text, same in numbers.items()
         ]
         report.sections.append(
             ("trials", printable("\n".join([result.reason, *lines]), keep_newlines=True))

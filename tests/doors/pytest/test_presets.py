@@ -13,7 +13,7 @@ def test_pr_compares_with_the_last_good_run(project: Project) -> None:
     first.stdout.fnmatch_lines(
         [
             "tooleval: --tooleval-preset=pr sets --tooleval-fail-under=0.9 --tooleval-baseline=good",
-            "NOT COMPARED with a baseline: *no complete run without errors or failures yet; *",
+            "NOT COMPARED with a baseline: no whole run that passed is in the history yet; the next *",
         ]
     )
     other = project.run("--tooleval-preset=pr", model="other")
