@@ -154,6 +154,17 @@ class _Results:
             self._problem = text.removeprefix(USAGE_ERROR)
         if self._problem:  # raised again at pytest's own report: it catches this where a case is named
             raise pytest.UsageError(self._problem)
+        if report.skipped and self._skips_cases(report.nodeid):
+            run = eval_session(self._config).run
+            run.replace_facts(may_ask={**run.collected_facts.may_ask, report.nodeid: 0})
+
+    def _skips_cases(self, nodeid: str) -> bool:
+        """True for a module of tests that skipped itself, though gates need its cases."""
+        settings = self._config.stash.get(_settings_key, None)
+        if settings is None or not settings.gating.needs_cases or not nodeid.endswith(".py"):
+            return False
+        file = self._config.rootpath / nodeid
+        return file.is_file() and b"tooleval" in file.read_bytes()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:

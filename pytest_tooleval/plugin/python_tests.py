@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import unittest
+from collections import Counter
 from collections.abc import Callable, Coroutine, Generator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -248,11 +249,11 @@ class PythonTests:
             left = functions - {item.function.__qualname__ for item in of_file}  # type: ignore[attr-defined]
             if of_file and (left or not selected.issuperset(item.nodeid for item in of_file)):
                 self._cases[_file_of(of_file[0])] = len(of_file) + len(left)
-        may = sum(map(may_ask, items))
-        if may and self._run.settings.asking.variants:
-            tests = plural(may, "Python test")
+        counts = Counter(_file_of(item) for item in items if may_ask(item))
+        if counts and self._run.settings.asking.variants:
+            tests = plural(counts.total(), "Python test")
             self._run.observers.warned(f"variants change cases of suites; {tests} will run unchanged")
-        self._run.replace_facts(may_ask=may)
+        self._run.replace_facts(may_ask={**self._run.collected_facts.may_ask, **counts})
         return result
 
     def pytest_fixture_setup(

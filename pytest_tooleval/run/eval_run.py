@@ -133,7 +133,7 @@ class EvalRun:
     def selected_count(self) -> int:
         """The number of selected cases, with the Python tests that ask."""
         facts = self.run_facts
-        return facts.selected + facts.may_ask - facts.unasked
+        return facts.selected + sum(facts.may_ask.values()) - facts.unasked
 
     @property
     def process_facts(self) -> ProcessFacts:

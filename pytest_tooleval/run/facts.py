@@ -22,7 +22,8 @@ class ProcessFacts(Struct, frozen=True):
     without_known_case: tuple[str, ...] = ()  # lines about transcripts that name an unknown case
     shard: Shard | None = None
     selected: int = 0  # the selected cases of suites, each once for each model
-    may_ask: int = 0  # the selected Python tests with the fixture
+    # The selected Python tests with the fixture by file; 0 for a file that skipped itself.
+    may_ask: Mapping[str, int] = {}
     # Known of this process:
     unasked: int = 0  # the Python tests that sent no request
     agents: Mapping[str, str] = {}  # the agents that Python tests passed, by label

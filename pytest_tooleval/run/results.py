@@ -53,11 +53,13 @@ class RunResults:
     def _in_order(self, cases: Iterable[KeptCase]) -> list[KeptCase]:
         return sorted(cases, key=lambda kept: self._order(kept.row))
 
-    def decide(self, run: Run, without_known_case: Sequence[str] = (), may_ask: int = 0) -> RunVerdict:
+    def decide(
+        self, run: Run, without_known_case: Sequence[str] = (), test_files: Iterable[str] = ()
+    ) -> RunVerdict:
         """Judge the gates and the baseline; see `decide_run`."""
         by = self._gating
         rows = self.rows if by.gates or by.baseline or by.cases_needed_by else []
-        self.verdict = decide_run(rows, run, by, without_known_case, self._suites, may_ask)
+        self.verdict = decide_run(rows, run, by, without_known_case, self._suites, test_files)
         return self.verdict
 
     def document(self, run: Run) -> RowsDocument:

@@ -60,3 +60,8 @@ class Gating:
     excuses_unasked: bool = False
     cases_needed_by: str = ""
     is_typed: bool = False
+
+    @property
+    def needs_cases(self) -> bool:
+        """True if what was skipped fails the run."""
+        return bool(self.gates or self.cases_needed_by) and not self.excuses_unasked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -52,12 +52,12 @@ def decide_run(
     gating: Gating,
     without_known_case: Sequence[str] = (),
     suites: FindSuite | None = None,
-    may_ask: int = 0,
+    test_files: Iterable[str] = (),
 ) -> RunVerdict:
-    """The verdict on a finished run, of which `may_ask` Python tests could have been cases.
+    """The verdict on a finished run.
 
     `without_known_case` are transcripts that name an unknown case, so gates may lack results. `suites`
-    finds this run's suites if they are loaded.
+    finds this run's suites if they are loaded. `test_files` have Python tests that may be cases.
     """
     comparison, uncompared, problem = None, "", ""
     try:
@@ -70,13 +70,27 @@ def decide_run(
         problem = str(error)
     asked = [case for case in cases if case.model]
     # The ini file's gates do not apply to a run of other tests.
-    needs_cases = bool(gating.is_typed or may_ask or asked)
+    needs_cases = bool(gating.is_typed or asked or [*test_files])
     gates = judge_gates(cases, gating, run.case_counts, comparison) if needs_cases else []
     findings = list(_findings(gates, comparison, problem, without_known_case))
     has_run = any(case.outcome != "skipped" or gating.excuses_unasked for case in asked)
     if gating.cases_needed_by and needs_cases and not (findings or has_run):
         findings.append(RunProblem("cases", f"{gating.cases_needed_by}: no case was evaluated"))
+    elif gating.needs_cases and has_run:
+        findings += _skipped(asked, test_files)
     return RunVerdict(gates, comparison, uncompared, findings)
+
+
+def _skipped(cases: Sequence[CaseRow], test_files: Iterable[str]) -> Iterator[RunProblem]:
+    """The files and models of which every case was skipped, as by a missing key or package."""
+    is_skipped = dict.fromkeys(test_files, True)
+    for case in cases:
+        for name in (case.file, case.model):
+            is_skipped[name] = is_skipped.get(name, True) and case.outcome == "skipped"
+    for name in filter(is_skipped.get, is_skipped):
+        yield RunProblem(
+            f"cases of {name}", f"{name}: every case was skipped; leave it out if that is meant"
+        )
 
 
 def _findings(

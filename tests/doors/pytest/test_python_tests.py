@@ -422,6 +422,14 @@ def test_no_verdict_skips_what_needs_a_model(shop: Project) -> None:
         result = run(shop, skips, "-otooleval_preset=strict", *workers)
         assert result.ret == 1
         result.stdout.fnmatch_lines(["FAILED: tooleval_preset=strict: no case was evaluated"])
+    run(shop, own)
+    shop.write("test_of_all.py", "import pytest\npytest.importorskip('no_such_framework')\n" + skips)
+    for workers in ([], ["-n2"]):
+        result = shop.run("-otooleval_preset=strict", *workers, model=None)
+        result.assert_outcomes(passed=1, skipped=1)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["FAILED: test_of_all.py: every case was skipped; *"])
+    assert shop.run(model=None).ret == 0
     shop.write("test_plain.py", "def test_plain(): pass\n")
     assert shop.run("test_plain.py", "-otooleval_preset=strict", model=None).ret == 0
 

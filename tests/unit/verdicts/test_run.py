@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from builders import result_of
 from msgspec import structs
@@ -100,26 +102,33 @@ def test_a_gate_counts_what_it_judges(rules: list[str], case: CaseRow, is_counte
 
 
 SKIPPED = structs.replace(WRONG, outcome="skipped")
+RIGHT = structs.replace(WRONG, outcome="passed")
 
 
 @pytest.mark.parametrize(
-    ("cases", "may_ask", "typed", "fails"),
+    ("cases", "test_files", "typed", "fails"),
     [
-        ([], 0, True, True),
+        ([], [], True, True),
         # The ini file is also about runs of other tests.
-        ([], 0, False, False),
-        ([result_of(model="")], 0, False, False),
-        ([], 2, False, True),  # Python tests that skipped themselves
-        ([SKIPPED], 0, False, True),
-        ([SKIPPED, WRONG], 0, False, False),
+        ([], [], False, False),
+        ([result_of(model="")], [], False, False),
+        ([], ["test_it.py"], False, True),  # whose tests skipped themselves
+        ([SKIPPED], [], False, True),
+        ([SKIPPED, RIGHT], [], False, False),
+        ([RIGHT], ["test_it.py"], False, True),
+        ([RIGHT, structs.replace(RIGHT, file="test_it.py")], ["test_it.py"], False, False),
+        ([RIGHT, structs.replace(SKIPPED, file="b.tooleval.json")], [], False, True),
+        ([RIGHT, structs.replace(SKIPPED, model="other")], [], False, True),
     ],
 )
-def test_a_gate_preset_or_baseline_needs_a_case(
-    cases: list[CaseRow], may_ask: int, typed: bool, fails: bool
+def test_a_gate_preset_or_baseline_needs_cases_of_each_file_and_model(
+    cases: list[CaseRow], test_files: list[str], typed: bool, fails: bool
 ) -> None:
-    for gating in (Gating(gates("0"), is_typed=typed), Gating(cases_needed_by="preset", is_typed=typed)):
-        verdict = decide_run(cases, RUN, gating, may_ask=may_ask)
-        assert verdict.failed is fails
+    for given in (Gating(gates("0")), Gating(cases_needed_by="preset")):
+        gating = replace(given, is_typed=typed)
+        assert decide_run(cases, RUN, gating, test_files=test_files).failed is fails
+    for gating in (Gating(), Gating(gates("0"), excuses_unasked=True)):
+        assert not decide_run(cases, RUN, gating, test_files=test_files).failed
 
 
 def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -> list[CaseRow]:
