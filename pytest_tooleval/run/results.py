@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ..record.document import Document, RowsDocument
 from ..record.results import CaseRow, KeptCase, KeptCases
@@ -54,7 +54,7 @@ class RunResults:
         return sorted(cases, key=lambda kept: self._order(kept.row))
 
     def decide(
-        self, run: Run, without_known_case: Sequence[str] = (), test_files: Iterable[str] = ()
+        self, run: Run, without_known_case: Sequence[str] = (), test_files: Collection[str] = ()
     ) -> RunVerdict:
         """Judge the gates and the baseline; see `decide_run`."""
         by = self._gating

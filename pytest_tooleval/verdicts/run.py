@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -52,7 +52,7 @@ def decide_run(
     gating: Gating,
     without_known_case: Sequence[str] = (),
     suites: FindSuite | None = None,
-    test_files: Iterable[str] = (),
+    test_files: Collection[str] = (),
 ) -> RunVerdict:
     """The verdict on a finished run.
 
@@ -70,11 +70,11 @@ def decide_run(
         problem = str(error)
     asked = [case for case in cases if case.model]
     # The ini file's gates do not apply to a run of other tests.
-    needs_cases = bool(gating.is_typed or asked or [*test_files])
-    gates = judge_gates(cases, gating, run.case_counts, comparison) if needs_cases else []
+    may_have_cases = bool(gating.is_typed or asked or test_files)
+    gates = judge_gates(cases, gating, run.case_counts, comparison) if may_have_cases else []
     findings = list(_findings(gates, comparison, problem, without_known_case))
     has_run = any(case.outcome != "skipped" or gating.excuses_unasked for case in asked)
-    if gating.cases_needed_by and needs_cases and not (findings or has_run):
+    if gating.cases_needed_by and may_have_cases and not (findings or has_run):
         findings.append(RunProblem("cases", f"{gating.cases_needed_by}: no case was evaluated"))
     elif gating.needs_cases and has_run:
         findings += _skipped(asked, test_files)
