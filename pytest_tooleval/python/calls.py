@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, SupportsIndex, overload
 
@@ -32,6 +32,7 @@ class Call:
         self.name = name
         self.arguments: dict[str, Any] = arguments
         self.tool_call: ToolCall | None = None
+        self.made_with: Calls | None = None
         self._is_open = bool(rest)
 
     @classmethod
@@ -53,6 +54,13 @@ class Call:
             return compare_arguments(written, arguments, expected._rules).flaw is None
         except CannotCompare as error:
             raise ScoringError(f"{expected.name}: {error.place}: {error.message}") from None
+
+    def __ne__(self, other: object) -> bool:
+        __tracebackhide__ = True
+        made, expected = (other, self) if self.tool_call is None else (self, other)
+        if isinstance(made, Call) and made.made_with is not None:
+            made.made_with.require_known([expected])
+        return not self == other
 
     __hash__ = None  # type: ignore[assignment]  # equal calls have different hashes
 
@@ -104,11 +112,21 @@ def call(name: str, /, *rest: Any, **arguments: Any) -> Call:
     return Call(name, *rest, **arguments)
 
 
+# The agent's tools may be unknown.
+_UNKNOWN: Mapping[str, Collection[str] | None] = MappingProxyType({})
+
+
 class Calls(list[Call]):
     """The calls of a run, in their order: a list, so `==`, `in`, `count()` and slices are Python's."""
 
-    # The parameters of each of the agent's tools, None for any; empty if its tools are unknown.
-    tools: Mapping[str, Collection[str] | None] = MappingProxyType({})
+    def __init__(
+        self, calls: Iterable[Call] = (), tools: Mapping[str, Collection[str] | None] = _UNKNOWN
+    ) -> None:
+        """`tools` are the parameters of each of the agent's tools, None for any."""
+        super().__init__(calls)
+        self.tools = tools
+        for each in self:
+            each.made_with = each.made_with or self
 
     @property
     def unordered(self) -> UnorderedCalls:
@@ -135,17 +153,20 @@ class Calls(list[Call]):
             raise TypeError(f"{wider!r} was made; write {opened!r} if further arguments do not matter")
 
     def require_known(self, calls: object) -> None:
-        """Refuse texts, and calls of unknown tools or parameters, for which `!=` always holds.
+        """Refuse all but calls, and unknown tools or parameters, for which `!=` always holds.
 
         `==` never does, and libraries compare calls with texts, so it stays Python's.
         """
         __tracebackhide__ = True
+        if isinstance(calls, (Call, str, tuple, dict)):
+            raise TypeError(f"a list never equals {calls!r}; write [call(...)]")
         for item in calls if isinstance(calls, list) else ():
-            if isinstance(item, str):
+            if not isinstance(item, Call):
+                name = repr(item) if isinstance(item, str) else '"TOOL"'
                 raise TypeError(
-                    f"a call never equals a text; write call({item!r}, ...), or compare its name"
+                    f"a call never equals {item!r}; write call({name}, ...), or compare its name"
                 )
-            if isinstance(item, Call) and item.tool_call is None:
+            if item.tool_call is None:
                 self._require_names(item)
 
     def _require_names(self, call: Call) -> None:
@@ -176,11 +197,7 @@ class Calls(list[Call]):
     def __getitem__(self, index: SupportsIndex | slice) -> Call | Calls:
         __tracebackhide__ = True
         item = super().__getitem__(index)
-        if not isinstance(item, list):
-            return item
-        part = Calls(item)
-        part.tools = self.tools
-        return part
+        return Calls(item, self.tools) if isinstance(item, list) else item
 
 
 class UnorderedCalls:

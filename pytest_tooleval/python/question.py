@@ -240,10 +240,13 @@ def _spec(
     run_tools: bool,
     loop: asyncio.AbstractEventLoop | None,
 ) -> ModelSpec:
-    files = [test.path.parent / each for each in options.get("identity", ())]
+    identity = options.get("identity", ())
+    if isinstance(identity, (str, Path)):
+        raise ConfigError(f'identity: expected a list of files, such as ["{identity}"]')
+    files = [test.path.parent / each for each in identity]
     missing = next((each for each in files if not each.is_file()), None)
     if missing is not None:
-        raise ConfigError(f"identity: there is no file {missing}")
+        raise ConfigError(f"identity: there is no file {missing}; paths start at the test's file")
     return agent.spec(files, run_tools=run_tools, loop=loop)
 
 

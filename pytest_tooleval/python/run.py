@@ -80,10 +80,8 @@ class AgentRun:
     def calls(self) -> Calls:
         """All calls, in order. Those of agents that were used as tools are in the transcript."""
         tools = self._tools
-        calls = Calls(Call.of(call, tools) for reply in self._replies for call in reply.calls)
-        if not self._asked.has_other_tools:
-            calls.tools = tools
-        return calls
+        calls = (Call.of(call, tools) for reply in self._replies for call in reply.calls)
+        return Calls(calls) if self._asked.has_other_tools else Calls(calls, tools)
 
     @cached_property
     def _tools(self) -> Mapping[str, Collection[str] | None]:

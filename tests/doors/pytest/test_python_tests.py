@@ -300,6 +300,14 @@ MISTAKES = {
         '{"name": "get_weather", "arguments": "{}"}}]}, tools=[get_weather]).reply("go on")',
         "*the conversation is over: nothing answered its calls*",
     ),
+    "identity_text": (
+        'tooleval("Hi", agent=agent, identity="prompts/x.txt")',
+        '*identity: expected a list of files, such as [[]"prompts/x.txt"]',
+    ),
+    "identity_missing": (
+        'tooleval("Hi", agent=agent, identity=["x.txt"])',
+        "*identity: there is no file *x.txt; paths start at the test's file",
+    ),
     "score": ('tooleval("Hi", agent=agent, tools=[]).score("overall", 1)', "*'overall' is built in*"),
 }
 
@@ -1103,6 +1111,8 @@ CALL_MISTAKES = {
     'assert call("get_order") not in run.calls': "*write call('get_order', ...) if further *",
     'assert run.calls.count(call("refnd")) == 0': "*no tool is called 'refnd', did you mean refund?",
     'assert run.calls == ["get_order"]': "*a call never equals a text; write [[]call('get_order', ...)*",
+    'assert {"name": "refund"} not in run.calls': "*a call never equals {'name': 'refund'}; write *",
+    'assert run.calls[0] != call("refnd", ...)': "*no tool is called 'refnd', did you mean refund?",
 }
 
 

@@ -20,6 +20,9 @@ def made(*calls: ToolCall) -> Calls:
     return Calls(map(Call.of, calls))
 
 
+TOOLS = {"refund": ("order", "amount"), "free": None}
+
+
 @pytest.mark.parametrize(
     ("expected", "equal"),
     [
@@ -67,17 +70,28 @@ def test_a_call_without_arguments_is_not_any_call() -> None:
     assert call("look") in made(ToolCall("look", {}))
 
 
-def test_a_text_is_no_call() -> None:
-    calls: Any = made(REFUND)
+@pytest.mark.parametrize("other", ["refund", {"name": "refund"}, ("refund", {}), None, REFUND], ids=repr)
+def test_only_calls_are_calls(other: Any) -> None:
+    calls: Any = Calls([Call.of(REFUND)], TOOLS)
     comparisons: list[Callable[[], object]] = [
-        lambda: "refund" in calls,
-        lambda: calls != ["refund"],
-        lambda: calls.count("refund"),
+        lambda: other not in calls,
+        lambda: calls != [other],
+        lambda: calls.unordered != [other],
+        lambda: calls.count(other),
+        lambda: calls[0] != other,
     ]
     for compared in comparisons:
-        with pytest.raises(TypeError, match=r"write call\('refund', \.\.\.\), or compare its name"):
+        with pytest.raises(TypeError, match=r"a call never equals .*, or compare its name"):
             compared()
     assert [each.name for each in calls] == ["refund"]
+    assert calls[0] in calls
+
+
+def test_a_list_of_calls_differs_from_anything_but_a_list() -> None:
+    calls: Any = made(REFUND)
+    for other in (call("refund", ...), (call("refund", ...),), "refund"):
+        with pytest.raises(TypeError, match=r"a list never equals .*; write \[call\(\.\.\.\)\]"):
+            _ = calls != other
 
 
 ALWAYS_TRUE = [
@@ -99,16 +113,18 @@ def test_a_made_call_is_true() -> None:
 
 
 def test_unequal_calls_must_have_names_that_exist() -> None:
-    calls = made(REFUND)
-    calls.tools = {"refund": ("order", "amount"), "free": None}
+    calls = Calls([Call.of(REFUND)], TOOLS)
     for right in (call("refund", order="A2"), call("free", any=1)):
         assert calls != [right]
         assert [right] != calls
         assert calls.unordered != [right]
+        assert calls[0] != right
     for wrong, hint in ((call("refnd"), "refund"), (call("refund", ordr="A1"), "order")):
         for found in (calls, calls[:1], calls.unordered):
             with pytest.raises(TypeError, match=f"did you mean {hint}"):
                 _ = found != [wrong]
+            with pytest.raises(TypeError, match=f"did you mean {hint}"):
+                _ = wrong != calls[:1][0]
         with pytest.raises(TypeError, match=f"did you mean {hint}"):
             _ = [wrong] != calls
 
