@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..errors import WorldError, error_text
+from ..errors import WorldError, error_text, raised_at
 from ..record.calls import NO_OBJECT
 from ..record.names import meant
 from ..secrets import scrub_json, secret_values, without_key_values
@@ -278,19 +278,24 @@ class World:
             return _error(f"there is no tool {name!r}")
         self.doing = qualified_name(method)
         self.begun = time.monotonic()
+        values = dict(arguments)
         try:
-            values = copy.deepcopy(dict(arguments))
+            values = copy.deepcopy(values)
             # Unsorted, as an answer may depend on the order of arguments.
             self._past.update(repr((called, values)).encode())
             with captured_in(self._output):
                 if self._answers_all:
                     result = method(called, values)
                 else:
-                    result = method(**self._parsed(method_name, values))
+                    values = self._parsed(method_name, values)
+                    result = method(**values)
                 if inspect.isawaitable(result):
                     self._loop = self._loop or asyncio.new_event_loop()
                     result = self._loop.run_until_complete(result)
         except BaseException as error:
+            if self._is_mistake(error, values.values()):
+                text = f"{self.doing} raised {named(error)}{raised_at(error)}"
+                raise WorldError(f"{text}: a mistake in the world") from None
             content = _error(named(error))
         else:
             content = result if isinstance(result, str) else self._json(result)
@@ -306,6 +311,20 @@ class World:
                 f"{self.doing} answered {shown(without_secrets(content))}, and {before}; {_KEEP}"
             )
         return without_key_values(content)
+
+    def _is_mistake(self, error: BaseException, values: Collection[Any]) -> bool:
+        """Whether an exception shows a mistake in the code, and no wrong value of an argument."""
+        if not isinstance(error, (NameError, ImportError, AttributeError)):
+            return False
+        if traceback.extract_tb(error.__traceback__)[-1].filename.startswith("<"):
+            return False  # as in `eval(formula)`
+        if not isinstance(error, AttributeError):
+            return True
+        if any(each is error.obj or each == error.name for each in values):
+            return False  # as in `getattr(order, field)`
+        kind = error.obj if isinstance(error.obj, type) else type(error.obj)
+        own = {module.__name__ for module in self._modules()}
+        return isinstance(error.obj, ModuleType) or kind.__module__ in own
 
     def _parsed(self, method: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as the objects that a method asks for. Raises ValueError."""

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import zlib
 from collections import Counter
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from typing import Any
 
 import msgspec
@@ -538,6 +539,28 @@ def test_own(tooleval):
     assert run.world.orders["A1"]["refunded"] == 3
 """
     run(shop, text).assert_outcomes(passed=3)
+
+
+def test_a_mistake_in_the_world_is_no_answer(shop: Project) -> None:
+    text = """
+class Typo(Shop):
+    def get_order(self, id: str) -> dict:
+        return self.order[id]
+
+def forgiving(messages, tools, call_tool):
+    return "I could not." if "error" in call_tool("get_order", {"id": "A1"}) else "ok"
+
+def test_it(tooleval):
+    run = tooleval("Refund order A1", agent=forgiving, world=Typo)
+    assert run.text == "I could not."
+"""
+    run(shop, text).assert_outcomes(errors=1)
+    row = row_of(shop)
+    assert row["outcome"] == "error"
+    message = (
+        "*Typo.get_order raised AttributeError: *'order'* at *test_it.py:*: a mistake in the world*"
+    )
+    assert fnmatch(row["reason"], message)
 
 
 def test_what_a_run_knows(shop: Project) -> None:

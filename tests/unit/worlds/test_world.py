@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -318,6 +319,54 @@ def test_whatever_is_raised_is_an_answer(tmp_path: Path) -> None:
         "ValueError: no <object object>",
         "CancelledError",
     ]
+
+
+MISTAKES = """
+class Order:
+    total = 40
+
+class Things:
+    def __init__(self): self.open, self.order = True, Order()
+    def typo(self): return self.opne
+    def of_order(self): return self.order.totl
+    def of_class(self): return Order.totl
+    def of_module(self):
+        import json
+        return json.dupms({})
+    def name(self): return opne
+    def unbound(self):
+        if not self.open: x = 1
+        return x
+    def lacking(self):
+        from json import dupms
+    async def later(self): return self.opne
+    def eval(self, formula): return eval(formula)
+    def field(self, name): return getattr(self.order, name)
+    def text(self, text): return text.upper()
+    def none(self, name): return {}.get(name).total
+"""
+WRONG_VALUES = {
+    "eval": {"formula": "1 + opne"},
+    "field": {"name": "totl"},
+    "text": {"text": 3},
+    "none": {"name": "A1"},
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["typo", "of_order", "of_class", "of_module", "name", "unbound", "lacking", "later"]
+)
+def test_a_mistake_in_the_code_is_no_answer(tmp_path: Path, name: str) -> None:
+    with pytest.raises(
+        WorldError,
+        match=rf"^Things\.{name} raised \w*Error: .* at .*things\.py:\d+: a mistake in the world",
+    ):
+        answer(spec(tmp_path, MISTAKES), name)
+
+
+@pytest.mark.parametrize(("name", "arguments"), WRONG_VALUES.items(), ids=WRONG_VALUES)
+def test_a_wrong_value_is_an_answer(tmp_path: Path, name: str, arguments: Mapping[str, Any]) -> None:
+    assert json.loads(answer(spec(tmp_path, MISTAKES), name, **arguments)).keys() == {"error"}
 
 
 def test_a_state_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
