@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from msgspec.structs import astuple
+
 from ..checkout.ci import CiJob
 from ..checkout.git import fetched, file_at, git_output, line_as_of, parents_of_head, path_within
 from ..errors import ToolevalError
@@ -43,7 +45,11 @@ class Checkout:
         within = git.root if git and git.root is not None else None
         top = git_output(Path(), "rev-parse", "--show-toplevel")
         files = {row.file for row in document.cases} | {each.file for each in document.run.unreadable}
-        loosened = document.baseline.loosened if document.baseline else ()
+        loosened: list[LoosenedCase] = []
+        if baseline := document.baseline:  # git shows the removed cases of suites
+            gone = (each for each in baseline.cases.removed if each.file.endswith(".py"))
+            loosened += (LoosenedCase(*astuple(each), what="removed") for each in gone)
+            loosened += baseline.loosened
         if within is None or top is None:
             return cls(job, Path(), path_within(Path()) or "", files, loosened)
         return cls(job, Path(top, within), within, files, loosened)

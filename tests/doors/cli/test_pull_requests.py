@@ -425,6 +425,20 @@ def test_a_merged_results_pipeline_has_the_comment_of_its_branch(job: Job) -> No
     assert [each["commit"] for each in job.github.statuses] == [job.github.head]
 
 
+def test_a_removed_test_in_python_is_loosened(job: Job) -> None:
+    shared: dict[str, Any] = {"HISTORY": str(job.folder.parent / "shared"), "BASELINE": "auto"}
+    agent = "def agent(messages, tools):\n    return 'No'\n\n"
+    test = "def test_{0}(tooleval):\n    assert tooleval('{0}?', agent=agent).text == 'No'\n\n"
+    job.git("checkout", "-q", "main")
+    commit(job, "test_it.py", agent + test.format("one") + test.format("two"))
+    assert job.step("run", event="push", **shared, PATHS="test_it.py") == 0, job.output
+    job.git("checkout", "-q", "-B", "feature")
+    commit(job, "test_it.py", agent + test.format("one"))
+    assert job.run(**shared, **merged(job), PATHS="test_it.py") == 0, job.output
+    loosened = "**Loosened** (reported, not judged)\n\n- `test_it.py`: `removed: test_two`\n"
+    assert loosened in job.comment
+
+
 @pytest.mark.nightly
 def test_what_a_pull_request_loosens_removes_and_breaks_comes_first(job: Job) -> None:
     shared: dict[str, Any] = {"HISTORY": str(job.folder.parent / "shared"), "BASELINE": "auto"}
