@@ -122,7 +122,8 @@ class AgentOfTest:
             )
         except ValueError as error:
             raise ConfigError(f"agent: {error}") from None
-        fingerprints = [test.fingerprint(file) for file in (home.file, *identity)]
+        files = dict.fromkeys((home.file, test.path, *identity))
+        fingerprints = [test.fingerprint(file) for file in files]
         # Another test may patch what the agent uses, or pass another agent of this name.
         fingerprints.append(test.nodeid.removeprefix(test.file))
         spec = CallableModel(
@@ -132,7 +133,7 @@ class AgentOfTest:
             folder=test.root,
             source="the argument agent",
             fingerprint="+".join(fingerprints),
-            imports=test.sources.imports(home.module, test.root),
+            imports=test.sources.imports(home.module, test.path, test.root),
         )
         try:
             find_callable(spec)

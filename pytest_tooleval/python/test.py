@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ..engine.models.modules import imported_modules, syntax_tree
+from ..engine.models.modules import fingerprint_of, imported_modules, path_from, syntax_tree
 from ..suite.fingerprints import fingerprint_of_bytes
 from ..text import canonical
 from ..writing import code_of
@@ -30,7 +30,7 @@ class Sources:
 
     def __init__(self) -> None:
         self.fingerprint = cache(lambda path: fingerprint_of_bytes(code_of(path)))
-        self.imports = cache(imported_modules)
+        self.imports = cache(_imports)
         self.asked = cache(self._asked)
         self._parts = cache(lambda path: _parts(code_of(path)))
 
@@ -109,6 +109,14 @@ class Test:
     def _first_line(self) -> int:
         line: int = inspect.unwrap(self.function).__code__.co_firstlineno
         return line
+
+
+def _imports(target: str, path: Path, root: Path) -> Mapping[str, str]:
+    """Fingerprints of what an agent and a test's file import, and of each conftest.py likewise."""
+    files = (folder / "conftest.py" for folder in path.parents if folder.is_relative_to(root))
+    conftests = [*filter(Path.is_file, files)]
+    own = {path_from(root, each): fingerprint_of(each) for each in conftests}
+    return {**own, **imported_modules(target, root, [path, *conftests])}
 
 
 def _parts(code: bytes) -> tuple[str, Mapping[int, _Function]]:

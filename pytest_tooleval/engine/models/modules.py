@@ -11,7 +11,7 @@ import ast
 import hashlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from ...writing import code_of
 
 _INSTALLED = {"site-packages", "dist-packages"}
 _STANDARD = Path(os.__file__).parent
+_LEFT_OUT = {"", __name__.partition(".")[0]}
 
 
 def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
@@ -28,25 +29,26 @@ def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
     return next(((file, place) for file, place in files if file is not None), None)
 
 
-def imported_modules(target: str, folder: Path) -> dict[str, str]:
-    """Fingerprints of the project's modules that an agent imports, directly or not, except its own.
+def imported_modules(target: str, folder: Path, files: Sequence[Path] = ()) -> dict[str, str]:
+    """Fingerprints of the modules that an agent and these files import, directly or not.
 
-    The keys are paths relative to the folder. The project's modules are those in the folder, and
-    those found where the agent is, unless they are installed.
+    Without the agent's own module, installed ones and Python's. The keys are paths relative to the
+    folder.
     """
     module = own_module(target, folder)
-    if module is None:
-        return {}
-    roots = [folder.resolve(), module[1]]
-    places = [place for place in _places(folder) if any(map(place.is_relative_to, roots))]
-    own_places = [
+    places = [
         place
-        for place in places
+        for place in _places(folder)
         if _INSTALLED.isdisjoint(place.parts) and not place.is_relative_to(_STANDARD)
     ]
+    names = [target.partition(":")[0]]
+    for file in files:
+        package = _package(file)
+        names += [".".join(package), *_imports(file, package)]
     fingerprints: dict[str, str] = {}
-    for file in _imported(target.partition(":")[0], own_places):
-        if file != module[0] and (path := _path_from(folder, file)) and (code := fingerprint_of(file)):
+    for file in _imported(names, places):
+        is_own = module is not None and file == module[0]
+        if not is_own and (path := path_from(folder, file)) and (code := fingerprint_of(file)):
             fingerprints[path] = code
     return fingerprints
 
@@ -75,18 +77,21 @@ def _places(folder: Path | None) -> list[Path]:
     return list(dict.fromkeys(place.resolve() for place in places))
 
 
-def _path_from(folder: Path, file: Path) -> str:
+def path_from(folder: Path, file: Path) -> str:
+    """The path of a file relative to a folder; empty if there is none."""
     try:
         return os.path.relpath(file, folder.resolve()).replace(os.sep, "/")
     except ValueError:  # on Windows, from one drive to another
         return ""
 
 
-def _imported(first: str, places: Sequence[Path]) -> Iterator[Path]:
-    """The files of a module and of everything that it and its packages import from these places."""
-    waiting, seen = [first], set[str]()
+def _imported(names: Iterable[str], places: Sequence[Path]) -> Iterator[Path]:
+    """The files of modules and of everything that they and their packages import from these places."""
+    waiting, seen = [*names], set[str]()
     while waiting:
         parts = waiting.pop().split(".")
+        if parts[0] in _LEFT_OUT:
+            continue
         for end in range(1, len(parts) + 1):
             name = ".".join(parts[:end])
             files = (_file(name, place) for place in places if name not in seen)
@@ -95,7 +100,7 @@ def _imported(first: str, places: Sequence[Path]) -> Iterator[Path]:
             if file is not None:
                 yield file
                 is_package = file.name == "__init__.py"
-                waiting += _imports(file, parts[: end if is_package else end - 1])
+                waiting += _imports(file, tuple(parts[: end if is_package else end - 1]))
 
 
 def _file(name: str, place: Path) -> Path | None:
@@ -104,12 +109,25 @@ def _file(name: str, place: Path) -> Path | None:
     return next(filter(Path.is_file, files), None)
 
 
-def _imports(file: Path, package: list[str]) -> Iterator[str]:
+def _package(file: Path) -> tuple[str, ...]:
+    folder = file.parent
+    return (*_package(folder), folder.name) if (folder / "__init__.py").is_file() else ()
+
+
+def _imports(file: Path, package: tuple[str, ...]) -> Sequence[str]:
     """The modules, or names in modules, that a file of this package imports."""
     try:
-        tree = syntax_tree(code_of(file))
+        return _imports_in(code_of(file), package)
     except (OSError, ValueError, SyntaxError, RecursionError):
-        return
+        return ()
+
+
+@lru_cache(maxsize=1024)
+def _imports_in(code: bytes, package: tuple[str, ...]) -> Sequence[str]:
+    return tuple(_names(syntax_tree(code), package))
+
+
+def _names(tree: ast.Module, package: tuple[str, ...]) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)

@@ -868,11 +868,21 @@ def test_another(tooleval, monkeypatch):
 
 def test_an_edited_agent_is_asked_again(shop: Project) -> None:
     text = """
+import my_main
+
 def test_it(tooleval):
     assert tooleval("Where is A1?", agent=agent, world=Shop, identity=["prompt.txt"]).calls
 """
     app = "import my_llm\n" + APP
-    for file, content in {"prompt.txt": "Be brief.", "my_llm.py": "", "my_app.py": app}.items():
+    for file, content in {
+        "prompt.txt": "Be brief.",
+        "my_llm.py": "",
+        "my_app.py": app,
+        "my_main.py": "import my_handlers",  # which the agent looks up in a registry
+        "my_handlers.py": "",
+        "conftest.py": "import my_fixtures",
+        "my_fixtures.py": "",
+    }.items():
         shop.write(file, content)
     strict = ("--tooleval-cassette=tapes", "--tooleval-record=none")
     run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=1)
@@ -882,6 +892,10 @@ def test_it(tooleval):
         "my_llm.py": "# edited\n",
         "prompt.txt": "Be rude.",
         "my_shop.py": SHOP + "\n# edited\n",
+        "my_main.py": "import my_handlers  # edited",
+        "my_handlers.py": "# edited",
+        "conftest.py": "import my_fixtures  # edited",
+        "my_fixtures.py": "# edited",
     }.items():
         before = (shop.path / file).read_text()
         shop.write(file, edited)
@@ -922,6 +936,34 @@ def test_other(tooleval):
         ('wanted = "rain"', 'wanted = "sun"', True),
         ('return "rain"', 'return "snow"', True),
         ('call_tool("look", {})', 'call_tool("look")', True),
+    ):
+        outcome = {"errors": 1} if asks else {"passed": 1}
+        run(shop, text.replace(old, new), *strict).assert_outcomes(**outcome, deselected=1)
+
+
+def test_a_test_s_own_code_is_a_part_of_the_question(shop: Project) -> None:
+    """Where agent and world stand elsewhere."""
+    text = """
+@pytest.fixture
+def stock():
+    return 40
+
+def test_asks(tooleval, monkeypatch, stock):
+    monkeypatch.setattr("my_shop.FULL", False, raising=False)
+    made = functools.partial(Shop)
+    assert tooleval("Where is A1?", agent=agent, world=made).calls
+
+def test_other(tooleval):
+    assert True
+"""
+    strict = ("--tooleval-cassette=tapes", "--tooleval-record=none", "-ktest_asks")
+    run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=2)
+    for old, new, asks in (
+        (").calls", ").text", False),
+        ("assert True", "assert tooleval", False),
+        ("return 40", "return 50", True),
+        ("False, raising", "True, raising", True),
+        ("functools.partial(Shop)", "functools.partial(Shop, *[])", True),
     ):
         outcome = {"errors": 1} if asks else {"passed": 1}
         run(shop, text.replace(old, new), *strict).assert_outcomes(**outcome, deselected=1)
