@@ -205,7 +205,7 @@ class Terminal(Observer):
         facts, settings = self._run.run_facts, self._run.settings
         whole = reporter.config.option.verbose > 0
         reporter.write_sep("=", "tool calling")
-        if reporter.config.option.verbose < 0:  # there was no header
+        if reporter.config.option.verbose < 0 or not settings.asking.models:  # there was no header
             for text in settings.replaced:
                 reporter.write_line(f"tooleval: {printable(text)}")
         _write(reporter, score_lines(document, whole=whole))

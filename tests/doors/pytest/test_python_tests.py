@@ -607,6 +607,15 @@ def test_trials_run_the_body_again(shop: Project, trials: int, rule: str, outcom
         )
 
 
+@pytest.mark.parametrize("options", [[], ["-q"]])
+def test_a_preset_says_what_it_replaces(shop: Project, options: list[str]) -> None:
+    """No model is named, so the header says nothing."""
+    text = TRIALS.format(trials=5, rule="mean")
+    result = run(shop, text, *options, "--tooleval-preset=strict", "-otooleval_pass=4/5")
+    replaced = "tooleval: --tooleval-preset=strict replaces tooleval_pass: 4/5"
+    assert result.outlines.count(replaced) == 1
+
+
 def test_trials_are_asked_at_once(shop: Project) -> None:
     """Where all bodies get the same agent. Made in the body, it is asked trial by trial."""
     text = """
