@@ -221,7 +221,7 @@ def test_its_own_tools_are_imported_and_run_if_it_is_told_so(library: str) -> No
     trials = rows_of("real", {**suite, "test_cases": [chain]}, allow=allowed)
     assert Path("really.log").read_text() == "ParisS7"
     assert trials["chain"]["outcome"] == "passed"
-    answers = [each["answers"] for each in trials["chain"]["transcript"]["replies"]]
+    answers = [each["tool_answers"] for each in trials["chain"]["transcript"]["replies"]]
     assert "rain" in answers[1][0]["content"]
 
 

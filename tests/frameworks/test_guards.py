@@ -87,7 +87,7 @@ def test_the_case_answers_what_the_agent_asks_a_person(library: str, mode: str) 
     runs = (1, 3) if mode == "real" else (0, 0)
     assert (really().count("Paris"), really().count("Rome")) == runs
     assert "Atlantis" not in really()
-    ((refused, _),) = [trials["reject"]["transcript"]["replies"][0]["answers"]]
+    ((refused, _),) = [trials["reject"]["transcript"]["replies"][0]["tool_answers"]]
     assert refused["content"] not in ("rain", "")
 
 
