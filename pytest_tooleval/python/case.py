@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from ..engine.runner import TrialAnswer
-from ..errors import ConfigError, ModelError, ToolevalError, error_text
+from ..errors import ConfigError, ModelError, ToolevalError, WorldError, error_text
 from ..record.results import CaseResult, Score
 from ..record.transcript import Transcript
 from ..run.asker import Asker, RunningDialogue
 from ..run.evaluation import evaluate
 from ..scoring.trial import BodyResult
 from ..secrets import clean_reason
+from ..worlds.play import look
 from .awaiting import Coroutines
 from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, make_question
 from .run import AgentRun, error_of
@@ -153,6 +154,12 @@ class PythonCase:
             running.dialogue.say(None)
         if run is not None and run.error is not None and raised is run.error:
             self._errors[number] = run.error
+        question = self.question
+        if self.trials > 1 and question is not None and question.is_shared and question.case.world:
+            try:  # each world may have begun before the others' calls
+                look(question.case.world, lambda world: world)
+            except WorldError as error:
+                self._errors.setdefault(number, ModelError(str(error), kind="world"))
         if raised is not None:
             self._wrong[number] = reason_of(raised)
             if not is_assertion:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,6 +32,8 @@ class Sources:
         self.fingerprint = cache(lambda path: fingerprint_of_bytes(code_of(path)))
         self.imports = cache(_imports)
         self.asked = cache(self._asked)
+        # What the worlds of all tests have left, see `Memory`.
+        self.begun: dict[Hashable, Any] = {}
         self._parts = cache(lambda path: _parts(code_of(path)))
 
     def function(self, path: Path, line: int) -> _Function | None:

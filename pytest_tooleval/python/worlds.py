@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..errors import ConfigError, WorldError
 from ..text import near
+from ..worlds.plain import without_addresses
 from ..worlds.play import look
 from ..worlds.tools import tool_of
-from ..worlds.world import World, WorldSpec, method_for
+from ..worlds.world import Memory, World, WorldSpec, method_for
 from .test import Test
 
 Tool = dict[str, Any]
@@ -55,7 +57,17 @@ def world_from(world: object, trials: int, test: Test) -> WorldSpec:
     # A local function may use more, which is unknown here and may differ from test to test.
     of = "" if stands else test.nodeid
     code = test.fingerprint(file) if file == test.path else ""
-    return WorldSpec(f"{file.stem}:{name}", file.parent, factory=factory, of=of, code=code)
+    # Objects of other tests may begin otherwise.
+    call = id(world) if named is type(world) else without_addresses(repr(world))
+    return WorldSpec(
+        f"{file.stem}:{name}",
+        file.parent,
+        memory=Memory(test.sources.begun),
+        factory=factory,
+        of=of,
+        code=code,
+        like=(file, "<" in name and of, call),
+    )
 
 
 def _factory(world: object, trials: int) -> tuple[Callable[[], Any], Any]:
@@ -99,7 +111,7 @@ def offer_of(spec: WorldSpec) -> Offer:
     assert spec.factory is not None
     if spec.factory not in _offers:
         try:
-            _offers[spec.factory] = look(spec, _offer)
+            _offers[spec.factory] = look(replace(spec, memory=Memory()), _offer)
         except WorldError as error:
             raise ConfigError(f"world: {error}") from None
     return _offers[spec.factory]

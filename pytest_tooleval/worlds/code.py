@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import sys
 import sysconfig
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
 
 from ..writing import code_of
 
@@ -45,3 +49,25 @@ def _project_package(top: str) -> Path | None:
     if top == __name__.partition(".")[0] or any(file.is_relative_to(each) for each in installed):
         return None
     return file.parent if spec.submodule_search_locations else file
+
+
+def names_in(kinds: Iterable[type], modules: Collection[ModuleType]) -> set[str]:
+    """Return the names in the code of classes, and of the modules' functions and classes named there."""
+    left: list[Any] = [base for kind in kinds for base in kind.__mro__]
+    names: set[str] = set()
+    seen: set[type] = set()
+    while left:
+        value = left.pop()
+        if isinstance(value, CodeType):
+            new = {*value.co_names} - names
+            names |= new
+            left += [*value.co_consts, *(vars(each).get(name) for name in new for each in modules)]
+        elif isinstance(value, type):
+            if value not in seen and any(value.__module__ == each.__name__ for each in modules):
+                seen.add(value)
+                left += vars(value).values()
+        elif isinstance(value, property):
+            left.append(value.fget)
+        elif isinstance(value, (FunctionType, MethodType)) or hasattr(value, "__wrapped__"):
+            left.append(getattr(inspect.unwrap(value), "__code__", None))
+    return names

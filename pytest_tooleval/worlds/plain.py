@@ -280,7 +280,7 @@ def everything(value: Any, modules: Collection[str], seen: set[int]) -> Any:
             name: member
             for kind in kinds_of(value)
             for name, member in vars(kind).items()
-            if isinstance(member, (dict, list, set, deque)) and not name.startswith("__")
+            if isinstance(member, (dict, list, set, deque, *_SCALARS)) and not name.startswith("__")
         }
         members |= {name: getattr(value, name) for name in _slots(value) if hasattr(value, name)}
         members |= getattr(value, "__dict__", {})

@@ -35,7 +35,7 @@ from ..record.calls import NO_OBJECT
 from ..record.names import meant
 from ..secrets import scrub_json, secret_values, without_key_values
 from ..text import canonical, near, printable, shorten, shown
-from .code import code_hash
+from .code import code_hash, names_in
 from .output import captured_in
 from .parameters import Parsers, misfit, parsed_arguments, parsers_of, qualified_name
 from .plain import (
@@ -77,12 +77,13 @@ _KEEP = (
 class Memory:
     """The answers of a run's worlds so far: reveals worlds that are not deterministic.
 
-    `begun` has the state in which the first world of each kind began, and `answered` the hash of the
-    first answer to a call, by the digest of all calls up to it.
+    `begun` has the state in which the first world of each kind began; in Python tests, that of the last
+    one with a call, and its state after that. `answered` has the hash of the first answer to a call, by
+    the digest of all calls up to it.
     """
 
-    def __init__(self) -> None:
-        self.begun: dict[Hashable, dict[str, Any]] = {}
+    def __init__(self, begun: dict[Hashable, tuple[State, State | None]] | None = None) -> None:
+        self.begun = {} if begun is None else begun
         self.answered: dict[bytes, int] = {}
         self._values: dict[Hashable, Any] = {}
         self._plays: dict[Hashable, Any] = {}
@@ -115,8 +116,8 @@ class WorldSpec:
 
     `memory` is shared by the worlds of a run. With `exact`, numbers arrive as the model sent them. A
     Python test passes the `factory` itself, which `target` then only names; `of` is the test if no
-    other one has this world, and `code` a digest of its code if that is in the test's file. Such a world
-    is never played again, so it may depend on time and chance.
+    other one has this world, `code` a digest of its code if that is in the test's file, and `like` equal
+    for worlds that begin alike. Such a world is never played again, so it may depend on time and chance.
     """
 
     target: str
@@ -127,6 +128,7 @@ class WorldSpec:
     factory: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     of: str = ""
     code: str = ""
+    like: Hashable = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> tuple[Hashable, ...]:
@@ -161,6 +163,7 @@ class World:
         self._answers_all: Callable[..., Any] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._past = hashlib.sha256()
+        self._start: State = {}
         self._parsers: dict[str, Parsers] = {}  # by the name of the method, if it needs any
 
     def begin(self) -> World:
@@ -179,9 +182,33 @@ class World:
         start = (factory, canonical(dict(self._spec.args)))
         self._past.update(repr(start).encode())
         if self._spec.factory is None:
-            state = self.state()
-            _compare_start(self._spec, memory.begun.setdefault(start, state), state)
+            self._start = self.state()
+            self._compare_start(*memory.begun.setdefault(start, (self._start, None)))
+        else:
+            self._start = self._reached()
+            self._compare_start(*memory.begun.get(self._spec.like, (self._start, self._start)))
         return self
+
+    def _compare_start(self, first: State, left: State | None) -> None:
+        """Raise WorldError if it starts unlike the first one, and as that one was `left`."""
+        different = {path: value for path, _, value in differences(first, self._start)}
+        kept = [*different]
+        if left is not None:
+            changed = {path: value for path, _, value in differences(first, left)}
+            kept = [each for each in different if each in changed and changed[each] == different[each]]
+            own = [type(thing).__name__ for thing in self.objects]
+            if any(path[0] not in own for path in different if path not in kept):
+                return  # the test itself has changed what its worlds begin with
+        if kept:
+            other = f"a new world does not start like the first one ({self._spec.target})"
+            raise WorldError(f"{path_text(kept[0])}: {other}; {_KEEP}")
+
+    def _reached(self) -> State:
+        """Return all data that its code can reach; nothing if some of that cannot be read."""
+        try:
+            return self.everything(names_in(map(type, self.objects), self._modules()))
+        except Exception:
+            return {}
 
     def state(self) -> State:
         """Return the state of each object by class name."""
@@ -198,20 +225,30 @@ class World:
         """Return what its state leaves out, such as `Desk._balance is private`."""
         return [f"{type(thing).__name__}.{each}" for thing in self.objects for each in unseen(thing)]
 
-    def everything(self) -> State:
-        """Return all data of each object and of its modules, including what the state leaves out."""
+    def everything(self, names: set[str] | None = None) -> State:
+        """Return all data of each object and of its modules, including what the state leaves out.
+
+        With `names`, of the modules only these, and of their functions which ones they are.
+        """
         modules = {module.__name__: module for module in self._modules()}
+        owners = (getattr(each, "__self__", self) for each in self.methods.values())
+        things = [*self.objects, *(each for each in owners if each is not self)]
         seen: set[int] = set()
-        members = {type(thing).__name__: everything(thing, modules, seen) for thing in self.objects}
+        members = {}
         for name, module in modules.items():
             data = {key: each for key, each in vars(module).items() if not key.startswith("__")}
+            if names is not None:
+                kept = sorted(names & data.keys())
+                data = {key: getattr(data[key], "__qualname__", data[key]) for key in kept}
             members[_OWN_MODULE.sub("", name)] = everything(data, modules, seen)
+        for thing in things:
+            members.setdefault(type(thing).__name__, everything(thing, modules, seen))
         return members
 
     def _modules(self) -> list[ModuleType]:
         """The modules of its classes, and those beside them that they import."""
         kinds = (kind for thing in self.objects for kind in kinds_of(thing))
-        left = [sys.modules[kind.__module__] for kind in kinds]
+        left = [sys.modules[kind.__module__] for kind in kinds if kind.__module__ in sys.modules]
         folders = {folder for each in left if (folder := _folder_of(each)) is not None}
         modules: list[ModuleType] = []
         while left:
@@ -304,6 +341,8 @@ class World:
             content = _error(
                 f"the answer is too long: {len(content):,} characters, at most {MAX_ANSWER:,}"
             )
+        if self._spec.factory:
+            self._spec.memory.begun[self._spec.like] = self._start, self._reached()
         answers = {} if self._spec.factory else self._spec.memory.answered
         if answers.setdefault(self._past.digest(), hash(content)) != hash(content):
             before = "something else after the same calls in another world"
@@ -437,13 +476,6 @@ def _make(spec: WorldSpec, factory: Callable[..., Any]) -> tuple[object, ...]:
         if twice is not None:
             raise WorldError(f"{spec.target} made several {kind} {twice}; give each its own name")
     return objects
-
-
-def _compare_start(spec: WorldSpec, first: State, state: State) -> None:
-    difference = next(differences(first, state), None)
-    if difference is not None:
-        where, other = path_text(difference[0]), "a new world does not start like the first one"
-        raise WorldError(f"{where}: {other} ({spec.target}); {_KEEP}")
 
 
 def _load(spec: WorldSpec) -> Callable[..., Any]:

@@ -1375,6 +1375,173 @@ SHARED = {
         "    assert run.world.orders['A1']['refunded'] == 40"
     ),
 }
+KEPT = """
+import my_shop
+
+ORDERS = {{"A1": {{"refunded": 0}}}}
+CONNECTION = None
+
+class Desk:
+    orders = {{"A1": {{"refunded": 0}}}}
+    def refund(self, order: str) -> str:
+        self.orders[order]["refunded"] += 40
+        return "done"
+
+class Private:
+    def __init__(self):
+        self._orders = dict(ORDERS)
+    def refund(self, order: str) -> str:
+        self._orders[order]["refunded"] += 40
+        return "done"
+
+class Counting(Desk):
+    done = 0
+    def __init__(self):
+        self.orders = {{"A1": {{"refunded": 0}}}}
+    def refund(self, order: str) -> str:
+        Counting.done += 1
+        return super().refund(order)
+
+def _book(order):
+    ORDERS[order]["refunded"] += 40
+
+def refund(order: str) -> str:
+    _book(order)
+    return "done"
+
+DESK = Counting()
+
+def honest(messages, tools, call_tool, trial):
+    if trial == 0 and "refund" in messages[-1]["content"]:
+        call_tool("refund", {{"order": "A1"}})
+    return "I refunded it."
+
+def test_first(tooleval):
+    assert tooleval("refund A1", agent=honest, world={world}).calls
+
+def test_later(tooleval):
+    run = tooleval("hi", agent=honest, world={world})
+    assert run.world
+
+@pytest.mark.tooleval(trials=3, pass_rule="any")
+def test_trials(tooleval):
+    run = tooleval("refund A1 now", agent=honest, world={world})
+    assert run.world
+"""
+KEPT_BY = {
+    "Desk": 'Desk.orders[[]"A1"].refunded',
+    "Private": 'test_it[[]"ORDERS"][[]"A1"].refunded',
+    "Counting": "Counting.done",
+    "[refund]": 'test_it[[]"ORDERS"][[]"A1"].refunded',
+    "functools.partial(Desk)": 'Desk.orders[[]"A1"].refunded',
+}
+
+
+@pytest.mark.parametrize(("world", "place"), KEPT_BY.items(), ids=KEPT_BY)
+def test_a_world_must_not_begin_as_an_earlier_one_ended(shop: Project, world: str, place: str) -> None:
+    result = run(shop, KEPT.format(world=world))
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines([f"*{place}: a new world does not start like the first one (*"])
+    rows = {row["case"]: row["outcome"] for row in shop.document()["cases"]}
+    assert rows == {"test_first": "passed", "test_later": "error", "test_trials": "error"}
+
+
+def test_an_object_for_two_tests_and_an_attribute_for_all_trials(shop: Project) -> None:
+    of_two = run(shop, KEPT.format(world="DESK"), "-k", "not trials")
+    of_two.assert_outcomes(passed=1, errors=1, deselected=1)
+    of_trials = run(shop, KEPT.format(world="lambda: Desk()"), "-k", "trials")
+    of_trials.assert_outcomes(errors=1, deselected=2)
+
+
+BEGUN_AFRESH = """
+import datetime
+import random
+import my_shop
+
+ORDERS = {"A1": {"refunded": 0}}
+SEEN = []
+
+def load():
+    return {"A1": {"refunded": 0}}
+
+class Clock(Shop):
+    def __init__(self):
+        super().__init__()
+        self.opened, self._seed = datetime.datetime.now(), random.random()
+
+class Copy:
+    def __init__(self):
+        self.orders = {id: dict(order) for id, order in ORDERS.items()}
+        self.more = load()
+    def refund(self, order: str, amount: float) -> str:
+        self.orders[order]["refunded"] += amount
+        self.more[order]["refunded"] += amount
+        return "done"
+
+class Table:
+    def refund(self, order: str, amount: float) -> str:
+        ORDERS[order]["refunded"] += amount
+        return "done"
+
+def pays(messages, tools, call_tool):
+    SEEN.append(1)
+    call_tool("refund", {"order": "A1", "amount": 40})
+    SEEN.append(2)
+    return "done"
+
+@pytest.fixture
+def orders(monkeypatch):
+    monkeypatch.setitem(ORDERS, "A1", {"refunded": 0})
+
+@pytest.fixture
+def paid(monkeypatch):
+    monkeypatch.setitem(ORDERS, "A1", {"refunded": 40})
+
+@pytest.fixture
+def loaded(monkeypatch):
+    monkeypatch.setattr(f"{__name__}.load", lambda: {"A1": {"refunded": 40}})
+
+@pytest.fixture
+def fresh():
+    return Copy()
+
+@pytest.mark.parametrize("time", [1, 2])
+@pytest.mark.parametrize("world", [Clock, Copy, Shop])
+def test_it(tooleval, world, time):
+    assert tooleval("Hi", agent=pays, world=world).world
+
+def test_paid(tooleval, paid):
+    assert tooleval("Hi", agent=pays, world=Copy).world.orders["A1"]["refunded"] == 80
+
+def test_loaded(tooleval, loaded):
+    assert tooleval("Hi", agent=pays, world=Copy).world.more["A1"]["refunded"] == 80
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_table(tooleval, orders, time):
+    assert tooleval("Hi", agent=pays, world=Table).calls
+
+@pytest.mark.parametrize("time", [1, 2])
+def test_fresh(tooleval, fresh, time):
+    assert tooleval("Hi", agent=pays, world=fresh).world.orders["A1"]["refunded"] == 40
+
+@pytest.mark.parametrize("start", [0, 40])
+def test_closure(tooleval, start):
+    def make():
+        shop = Shop()
+        shop.orders["A1"]["refunded"] = start
+        return shop
+    assert tooleval("Hi", agent=pays, world=make).world.orders["A1"]["refunded"] == start + 40
+
+@pytest.mark.tooleval(trials=3)
+def test_trials(tooleval):
+    assert tooleval("Hi", agent=pays, world=Clock).world.orders["A1"]["refunded"] == 40
+"""
+
+
+def test_worlds_that_begin_afresh_may_differ(shop: Project) -> None:
+    run(shop, BEGUN_AFRESH).assert_outcomes(passed=15)
+
+
 OWN = {
     "class": "world=Shop",
     "lambda": "world=lambda: Shop()",
