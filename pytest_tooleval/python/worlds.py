@@ -52,21 +52,17 @@ def world_from(world: object, trials: int, test: Test) -> WorldSpec:
     except TypeError:  # not written in Python
         file = test.path
     name = getattr(written, "__qualname__", type(written).__qualname__)
-    is_bound = hasattr(named, "__self__") or isinstance(world, functools.partial)
-    stands = factory is world and "<" not in name and not is_bound
-    # A local function may use more, which is unknown here and may differ from test to test.
-    of = "" if stands else test.nodeid
     code = test.fingerprint(file) if file == test.path else ""
-    # Objects of other tests may begin otherwise.
+    # A local function may use more, which is unknown here and may differ from test to test.
+    of = test.nodeid if "<" in name else ""
     call = id(world) if named is type(world) else without_addresses(repr(world))
     return WorldSpec(
         f"{file.stem}:{name}",
         file.parent,
         memory=Memory(test.sources.begun),
         factory=factory,
-        of=of,
         code=code,
-        like=(file, "<" in name and of, call),
+        like=(file, of, call),
     )
 
 

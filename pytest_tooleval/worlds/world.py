@@ -115,9 +115,9 @@ class WorldSpec:
     """How to make a world: `module:name`, the suite's folder, and the arguments for `name`.
 
     `memory` is shared by the worlds of a run. With `exact`, numbers arrive as the model sent them. A
-    Python test passes the `factory` itself, which `target` then only names; `of` is the test if no
-    other one has this world, `code` a digest of its code if that is in the test's file, and `like` equal
-    for worlds that begin alike. Such a world is never played again, so it may depend on time and chance.
+    Python test passes the `factory` itself, which `target` then only names; `code` is a digest of
+    its code if that is in the test's file, and `like` is equal for worlds that begin alike. Such a world
+    is never played again, so it may depend on time and chance.
     """
 
     target: str
@@ -126,7 +126,6 @@ class WorldSpec:
     memory: Memory = field(default_factory=Memory, compare=False, repr=False)
     exact: bool = False
     factory: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
-    of: str = ""
     code: str = ""
     like: Hashable = field(default=None, compare=False, repr=False)
 
@@ -145,8 +144,7 @@ class WorldSpec:
         """The world's part of a cassette key, with the code of its module or of its whole package."""
         where = (self.target, self.folder)
         code = self.code or self.memory.once(("code", *where), partial(code_hash, *where))
-        more = {"of": self.of} if self.of else {}
-        return {"target": self.target, "args": dict(self.args), "code": code, **more}
+        return {"target": self.target, "args": dict(self.args), "code": code}
 
 
 class World:
