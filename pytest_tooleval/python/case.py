@@ -151,6 +151,8 @@ class PythonCase:
                 message = f"the test did not wait for the answer{why}"
                 self._errors[number] = ModelError(message, kind="cancelled")
                 running.transcript.cancel()
+            if running.dialogue.world is not None:
+                running.dialogue.world.note_end()
             running.dialogue.say(None)
         if run is not None and run.error is not None and raised is run.error:
             self._errors[number] = run.error

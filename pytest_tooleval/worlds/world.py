@@ -201,6 +201,11 @@ class World:
             other = f"a new world does not start like the first one ({self._spec.target})"
             raise WorldError(f"{path_text(kept[0])}: {other}; {_KEEP}")
 
+    def note_end(self) -> None:
+        """Note what its calls have left, for the next world of a Python test that begins."""
+        if self.begun is not None:
+            self._spec.memory.begun[self._spec.like] = self._start, self._reached()
+
     def _reached(self) -> State:
         """Return all data that its code can reach; nothing if some of that cannot be read."""
         try:
@@ -339,8 +344,6 @@ class World:
             content = _error(
                 f"the answer is too long: {len(content):,} characters, at most {MAX_ANSWER:,}"
             )
-        if self._spec.factory:
-            self._spec.memory.begun[self._spec.like] = self._start, self._reached()
         answers = {} if self._spec.factory else self._spec.memory.answered
         if answers.setdefault(self._past.digest(), hash(content)) != hash(content):
             before = "something else after the same calls in another world"

@@ -43,6 +43,10 @@ class WorldTools(ToolSource):
             self._public_texts.add(content)
         return ToolAnswer(content)
 
+    def note_end(self) -> None:
+        """Note that a Python test is over, in the test's thread: what it has patched is still so."""
+        self._world.note_end()
+
     @property
     def objects_so_far(self) -> tuple[object, ...]:
         """The world's objects, if they are made."""
