@@ -34,14 +34,13 @@ if TYPE_CHECKING:
     from .suite.load import load_suite as load_suite
     from .suite.load import parse_suite as parse_suite
     from .suite.model import Suite as Suite
-    from .variants.variant import Condition as Condition
+    from .variants.variant import VariantContext as VariantContext
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AgentGaveUp": "errors",
     "CaseResult": "record.results",
-    "Condition": "variants.variant",
     "ConfigError": "errors",
     "ExpectedCall": "suite.expectations",
     "ModelError": "errors",
@@ -57,6 +56,7 @@ _HOMES = {
     "ToolevalError": "errors",
     "Transcript": "record.transcript",
     "TrialResult": "record.results",
+    "VariantContext": "variants.variant",
     "call": "python.calls",
     "like": "python.like",
     "load_suite": "suite.load",

@@ -28,7 +28,7 @@ from pytest_tooleval.record.metrics import LIMITS
 from pytest_tooleval.record.results import NOT_SAID
 from pytest_tooleval.record.transcript import Measures
 from pytest_tooleval.replies.dialects import DIALECTS
-from pytest_tooleval.reports.text import NOTHING, WHOLE
+from pytest_tooleval.reports.text import NO_TEXTS, WHOLE
 from pytest_tooleval.settings.options import GROUPS, PRESETS, options_text
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.resolved import merged_thresholds
@@ -90,7 +90,7 @@ def words_text() -> str:
 // @ts-check
 // Words that Python says, too: `python tools/generated.py` writes them.
 
-export const ABSENT = {json.dumps(NOTHING)};
+export const ABSENT = {json.dumps(NO_TEXTS)};
 export const NOT_SAID = {json.dumps(NOT_SAID)};
 export const WHOLE = {json.dumps(WHOLE)};
 """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from pytest_tooleval import Condition, ConfigError, ResolvedCase, Score, Scorer, Transcript, text_of
+from pytest_tooleval import ConfigError, ResolvedCase, Score, Scorer, Transcript, VariantContext, text_of
 
 _ABOUT = "recorded answers from small models; failures are expected here"
 
@@ -56,7 +56,7 @@ def pytest_tooleval_register_scorers(register: Callable[[Scorer], None]) -> None
     register(Grounded())
 
 
-def typos(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def typos(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """`typos:N`: N words of the question have two letters swapped; it needs at least one long word."""
     if not condition.argument.isdecimal():
         raise ConfigError("expected typos:N, such as typos:2")

@@ -152,8 +152,10 @@ class AgentToolbox:
 
     def failed(self, id: object, error: object) -> None:
         """Record that a call ended in an error. If that is a time-out, it may have run all the same."""
-        is_lost = isinstance(error, asyncio.CancelledError)
-        self._failed[id] = "unknown" if is_lost else error_or_unknown(f"{type(error).__name__} {error}")
+        was_cancelled = isinstance(error, asyncio.CancelledError)
+        self._failed[id] = (
+            "unknown" if was_cancelled else error_or_unknown(f"{type(error).__name__} {error}")
+        )
 
     def marked(self, transcript: list[Message]) -> list[Message]:
         """The run, with the calls that failed, or that the library or an agent's guard stopped."""

@@ -49,7 +49,7 @@ def parents_of_head(folder: Path) -> list[str]:
     return re.findall(r"^parent (\w+)$", about, re.MULTILINE)
 
 
-def fetched(folder: Path, commit: str) -> bool:
+def ensure_commit(folder: Path, commit: str) -> bool:
     """Whether a commit is there, after fetching it alone into a shallow clone."""
     if not has_revision(folder, commit):
         fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", commit)
@@ -61,7 +61,7 @@ def is_shallow(folder: Path) -> bool:
     return git_output(folder, "rev-parse", "--is-shallow-repository") == "true"
 
 
-def deepened(folder: Path) -> bool:
+def deepen(folder: Path) -> bool:
     """Fetch some more commits into a shallow clone; False if that fails."""
     fetch = ("fetch", "--quiet", "--no-tags", f"--deepen={_DEEPER}", "origin")
     return git_output(folder, *fetch, timeout_s=_READ_S) is not None

@@ -50,11 +50,11 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     from ..variants.blame import (
         blame_lines,
         broken_cases,
-        conditions,
         pairs_of,
         part_text,
         rates_of,
         uncompared_lines,
+        variants_to_rerun,
     )
     from ..variants.revisions import suite_at, undoable
 
@@ -81,7 +81,7 @@ def blame(revision: str, arguments: tuple[str, ...], trials: int) -> None:
     names = [part_text(part) for part in dict.fromkeys(part for each in parts.values() for part in each)]
     click.echo("\n  ".join([plural(len(names), "change") + ":" * bool(names), *map(printable, names)]))
     again = [*options, f"--tooleval-trials={trials}"]
-    variants = {case: conditions(parts[case], undo) for case in broken}
+    variants = {case: variants_to_rerun(parts[case], undo) for case in broken}
     _print_price(variants, trials, rows)
     run = _ask(run, variants, again)
     rates = rates_of(run.rows, undo)

@@ -268,13 +268,13 @@ def compare(
     The exit status is 1 if NEW is significantly worse, or if no case can be compared.
     """
     from ..verdicts.baseline import compare_runs
-    from ..verdicts.paired_metrics import Limits
+    from ..verdicts.paired_metrics import ComparisonRules
 
     pairs = list(map(_pair, models))
     project = Project.around(folder)
     where = place_from(place, project)
     before, now = (load_side(name, project.store, place=where) for name in (old, new))
-    comparison = compare_runs(before, now, Limits(alpha, max_drop, fail_inconclusive), pairs)
+    comparison = compare_runs(before, now, ComparisonRules(alpha, max_drop, fail_inconclusive), pairs)
     if as_json:
         _print_json(comparison)
     else:

@@ -68,8 +68,8 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     document, verdict = results.whole_document(run), results.verdict
     print_lines(map(own_options, merge_options.replaced))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
-    if verdict.uncompared:
-        print_lines([f"NOT COMPARED with a baseline: {verdict.uncompared}"])
+    if verdict.why_uncompared:
+        print_lines([f"NOT COMPARED with a baseline: {verdict.why_uncompared}"])
     elsewhere = "failed for reasons other than the models' answers; see its own report"
     print_lines(f"{shard}: {elsewhere}" for shard in shards if shard.run.exitstatus)
     history_writer = HistoryWriter(results, lambda: run, store, place) if place else None

@@ -86,8 +86,8 @@ def trend_lines(trend: Trend) -> Iterator[str]:
 
 
 def _point_cells(point: TrendPoint, kind: str, before: TrendPoint | None) -> dict[str, str]:
-    comparable = before is not None and before.digest and point.digest
-    changed = comparable and before is not None and before.digest != point.digest
+    comparable = before is not None and before.fingerprint and point.fingerprint
+    changed = comparable and before is not None and before.fingerprint != point.fingerprint
     has_other_rules = before is not None and before.scoring_version != point.scoring_version
     part = f"partial: the suite has {plural(point.suite_cases, 'case')}" if point.is_part else ""
     notes = [

@@ -107,7 +107,7 @@ def _lines(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]
     """The messages up to the end of a turn, without the system prompt."""
     messages = [message for message in transcript.prompt if message.get("role") not in SYSTEM_ROLES]
     for number, replies in enumerate(transcript.turns[:turns], 1):
-        for reply in (each for each in replies if not each.inner):
+        for reply in (each for each in replies if not each.is_inner):
             yield from (_message(number, each) for each in (*messages, *reply.prompt))
             messages = []
             calls = [

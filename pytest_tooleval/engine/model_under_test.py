@@ -95,7 +95,7 @@ class ModelUnderTest:
                 if answer.cached:
                     await toolbox.repeat(received.all)
                 for reply in received.all:
-                    messages += [] if reply.inner else [_said(reply), *reply.tool_answers]
+                    messages += [] if reply.is_inner else [_said(reply), *reply.tool_answers]
                 return [*replies, *received.all]
             may_go_on = answer.is_paused and len(replies) < _MOST_PAUSES
             if may_go_on and not await toolbox.forbids(answer.calls):
@@ -120,7 +120,7 @@ class ModelUnderTest:
         """Mark calls after which a conversation has no reply left as refused, as they do not run."""
         if self._ends(reply) or self._case.kind != "conversation":
             return reply
-        return structs.replace(reply, status=(_REFUSED,) * len(reply.calls))
+        return structs.replace(reply, statuses=(_REFUSED,) * len(reply.calls))
 
     async def _answered(self, reply: Reply, messages: list[Message], toolbox: Toolbox) -> Reply:
         """The reply with the answers to its calls, which are added to `messages`.
@@ -132,7 +132,7 @@ class ModelUnderTest:
         results = await toolbox.answer_calls(reply.calls, [*messages, carried])
         if results is None:
             ended = tuple("ok" if call.hosted else _REFUSED for call in reply.calls)
-            return structs.replace(reply, status=ended)
+            return structs.replace(reply, statuses=ended)
         answers: tuple[Message, ...] = tuple(
             {"role": "tool", "tool_call_id": id, "content": result.content}
             for id, call, result in zip(ids, reply.calls, results, strict=True)
@@ -142,8 +142,8 @@ class ModelUnderTest:
         return structs.replace(
             reply,
             tool_answers=answers,
-            status=tuple(each.status for each in results),
-            by_suite=tuple(each.by_suite for each in results),
+            statuses=tuple(each.status for each in results),
+            ran_by_suite=tuple(each.by_suite for each in results),
         )
 
 

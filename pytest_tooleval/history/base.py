@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..checkout.ci import CiJob
 from ..checkout.git import (
-    deepened,
+    deepen,
     git_output,
     git_state,
     is_shallow,
@@ -48,7 +48,7 @@ def find_base(
             names.setdefault(name.commit, []).append(name)
     commits = base_commits(root, branch)
     # The base may have no run, such as one of a path that no workflow watches.
-    if not any(map(names.__contains__, commits)) and CiJob.now() and is_shallow(root) and deepened(root):
+    if not any(map(names.__contains__, commits)) and CiJob.now() and is_shallow(root) and deepen(root):
         commits = base_commits(root, branch)
     others = 0
     nearest: Side | None = None

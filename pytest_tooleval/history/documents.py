@@ -31,7 +31,7 @@ from .heads import (
     KeptRun,
     ShortCase,
     Trust,
-    document_of,
+    document_file,
     pack_head,
     short_case,
     summary_of,
@@ -94,7 +94,7 @@ def put_run(
         parts=parts,
     )
     name = HeadName(run.id, run.git.commit if run.git else "-")
-    for file, content in ((document_of(run.id), data), (name.head, pack_head(head, shorts))):
+    for file, content in ((document_file(run.id), data), (name.head_file, pack_head(head, shorts))):
         try:
             place.put(file, content)
         except FileExistsError:
@@ -141,7 +141,7 @@ def read_stored(place: Place, head: Head, type: type[_T]) -> _T:
 
     Raises ToolevalError if it is missing or damaged.
     """
-    name = document_of(head.summary.id)
+    name = document_file(head.summary.id)
     data, where = place.read(name), f"{place.name}: {name}"
     if len(data) != head.bytes or hashlib.sha256(data).hexdigest() != head.sha256:
         raise ToolevalError(f"{where}: torn: {len(data)} of {head.bytes} bytes, or another checksum")
@@ -162,7 +162,7 @@ def cases_of(document: Texts, type: type[_Case]) -> list[_Case]:
 
 def read_head(place: Place, name: HeadName) -> KeptRun:
     """A run as its head knows it. Raises ToolevalError if it is missing or damaged."""
-    return unpack_head(place.read(name.head), name.id, f"{place.name}: {name.head}")
+    return unpack_head(place.read(name.head_file), name.id, f"{place.name}: {name.head_file}")
 
 
 def read_case(place: Place, run: KeptRun, nodeid: str) -> CaseResult | None:
@@ -173,7 +173,7 @@ def read_case(place: Place, run: KeptRun, nodeid: str) -> CaseResult | None:
     short = next((case for case in run.cases() if case.nodeid == nodeid), None)
     if short is None:
         return None
-    document = document_of(run.head.summary.id)
+    document = document_file(run.head.summary.id)
     try:
         data = gzip.decompress(place.read(document, *run.head.members[short.member]))
         return _READ_CASE.decode(data[short.start : short.start + short.size])

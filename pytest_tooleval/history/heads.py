@@ -34,7 +34,7 @@ class Sums(Struct, frozen=True):
     """Sums for a suite, or for all without `file` and `suite`, on a model, or on all if it is empty.
 
     `total` is None if all cases are under a variant. `suite_cases` are all cases of the suite, selected
-    or not; `digest` is its file's.
+    or not; `fingerprint` is its file's.
     """
 
     file: str
@@ -44,7 +44,7 @@ class Sums(Struct, frozen=True):
     passes: int
     answered: int
     suite_cases: int
-    digest: str
+    fingerprint: str
 
 
 class ShortCase(Struct, frozen=True, array_like=True, gc=False):
@@ -60,7 +60,7 @@ class ShortCase(Struct, frozen=True, array_like=True, gc=False):
     overall: float | None
     passes: int
     answered: int
-    digest: str
+    fingerprint: str
     member: int = 0
     start: int = 0
     size: int = 0
@@ -81,7 +81,7 @@ class Head(Struct, frozen=True, kw_only=True):
     sha256: str
     written: float  # Unix time; of a log, its last event's
     rows: int  # the number of cases, including those under variants
-    packed: int = 0  # the CRC of the member with the cases
+    cases_crc: int = 0  # the CRC of the member with the cases
     members: tuple[tuple[int, int], ...] = ()
     parts: tuple[Sums, ...]
 
@@ -93,7 +93,7 @@ class HeadName(NamedTuple):
     commit: str
 
     @property
-    def head(self) -> str:
+    def head_file(self) -> str:
         return f"heads/{self.id}.{self.commit}.json.gz"
 
 
@@ -102,7 +102,7 @@ _READ = msgspec.json.Decoder(Head)
 _READ_CASE = msgspec.json.Decoder(ShortCase)
 
 
-def document_of(id: str) -> str:
+def document_file(id: str) -> str:
     """The name of a run's document."""
     return f"runs/{id}.json.gz"
 
@@ -142,7 +142,7 @@ class KeptRun(NamedTuple):
 
 def pack_head(head: Head, cases: Iterable[ShortCase]) -> bytes:
     packed = gzip.compress(b"".join(to_json(case) + b"\n" for case in cases), 6, mtime=0)
-    head = structs.replace(head, packed=zlib.crc32(packed))
+    head = structs.replace(head, cases_crc=zlib.crc32(packed))
     return gzip.compress(to_json(head), 6, mtime=0) + packed
 
 
@@ -156,7 +156,7 @@ def unpack_head(data: bytes, id: str, where: str) -> KeptRun:
         raise ToolevalError(f"{where}: {why}") from None
     if head.summary.id != id:
         raise ToolevalError(f"{where}: the head of another run, {printable(head.summary.id)}")
-    if zlib.crc32(first.unused_data) != head.packed:
+    if zlib.crc32(first.unused_data) != head.cases_crc:
         raise ToolevalError(f"{where}: damaged: the cases have another checksum; delete it")
     return KeptRun(head, first.unused_data)
 
@@ -164,7 +164,9 @@ def unpack_head(data: bytes, id: str, where: str) -> KeptRun:
 def short_case(row: CaseRow, member: int = 0, start: int = 0, size: int = 0) -> ShortCase:
     overall = row.scores.get("overall") if row.outcome in SCORED else None
     fields = (row.nodeid, row.file, row.suite, row.case, row.variant, row.model, row.outcome)
-    return ShortCase(*fields, overall, row.passes, row.answered, row.case_digest, member, start, size)
+    return ShortCase(
+        *fields, overall, row.passes, row.answered, row.case_fingerprint, member, start, size
+    )
 
 
 def sums_by_part(rows: Iterable[CaseRow]) -> tuple[Sums, ...]:
@@ -189,7 +191,7 @@ def _sums(rows: Sequence[CaseRow]) -> dict[str, Any]:
         "passes": sum(row.passes for row in rows),
         "answered": sum(row.answered for row in rows),
         "suite_cases": max((row.suite_cases for row in rows), default=0),
-        "digest": max((row.suite_digest for row in rows), default=""),
+        "fingerprint": max((row.suite_fingerprint for row in rows), default=""),
     }
 
 

@@ -25,7 +25,7 @@ def first_runs(
     model: str | None,
     suite: str | None,
     branch: str | None,
-    is_there: IsThere,
+    file_exists: IsThere,
 ) -> list[RunSummary]:
     """The first runs with this model, suite and branch. `tags` are by id.
 
@@ -49,7 +49,7 @@ def first_runs(
         summaries.append(structs.replace(summary, tags=tuple(tags.get(summary.id, ()))))
         if len(summaries) == limit:
             break
-    check_one_file(files, suite or "", is_there)
+    check_one_file(files, suite or "", file_exists)
     return summaries
 
 

@@ -26,7 +26,7 @@ from .heads import (
     Head,
     HeadName,
     KeptRun,
-    document_of,
+    document_file,
     pack_head,
     read_name,
     short_case,
@@ -69,7 +69,7 @@ class Runs:
             self._told.add(problem)
             self._report(problem)
 
-    def log_of(self, id: str) -> Path:
+    def log_path(self, id: str) -> Path:
         return self._logs / f"{id}{ENDING}"
 
     def forget(self) -> None:
@@ -136,7 +136,7 @@ class Runs:
         """The log of a run that is not in the place. Raises ToolevalError."""
         if id not in self.listing().heads:
             with suppress(FileNotFoundError):
-                return read_log(self.log_of(id))
+                return read_log(self.log_path(id))
         return None
 
     def _read(self, listing: Listing, id: str) -> KeptRun:
@@ -150,14 +150,14 @@ class Runs:
             return self.get(id)
 
     def _of_place(self, listing: Listing, name: HeadName) -> KeptRun:
-        document = document_of(name.id)
+        document = document_file(name.id)
         size = listing.documents.get(document)
-        run = None if self.place.is_near else self._copied(name.head, name.id)
+        run = None if self.place.is_near else self._copied(name.head_file, name.id)
         if run is None or run.head.bytes != size:  # a run that was merged again has another head
-            data = self.place.read(name.head)
-            run = unpack_head(data, name.id, f"{self.place.name}: {name.head}")
+            data = self.place.read(name.head_file)
+            run = unpack_head(data, name.id, f"{self.place.name}: {name.head_file}")
             if not self.place.is_near:
-                self._copy(name.head, data)
+                self._copy(name.head_file, data)
         if run.head.bytes != size:  # not listed, or newer than the listing
             size = self.place.size(document)
         if run.head.bytes != size:
@@ -166,7 +166,7 @@ class Runs:
         return run
 
     def _of_log(self, id: str) -> KeptRun:
-        path = self.log_of(id)
+        path = self.log_path(id)
         name = f"{id}.{path.stat().st_size}.json.gz"
         if run := self._copied(name, id):
             return run

@@ -29,7 +29,7 @@ from ..verdicts.sides import BASE_WORD, Side, suites_in
 from ..verdicts.summary import file_order, rows_document, tolerated_if_passed, whole_document
 from .base import find_base
 from .documents import put_run, read_case, read_stored
-from .heads import HeadName, KeptRun, ShortCase, document_of
+from .heads import HeadName, KeptRun, ShortCase, document_file
 from .lists import first_runs
 from .log import ENDING, RunWriter, is_waiting, read_log
 from .places import Folder, Place
@@ -97,7 +97,7 @@ class History:
 
     def begin(self, run: Run) -> RunWriter:
         """Start keeping a run, with what is known of it so far."""
-        return RunWriter(self._runs.log_of(run.id), run, self._publish)
+        return RunWriter(self._runs.log_path(run.id), run, self._publish)
 
     def _publish(self, log_path: Path) -> str:
         """Put this run into the place, and those that could not be put there before."""
@@ -141,7 +141,7 @@ class History:
         for tag, id in listing.tags.items():
             tags.setdefault(id, []).append(tag)
         chosen = {"model": model, "suite": suite, "branch": branch}
-        return first_runs(self._of_project(listing), limit, tags, **chosen, is_there=self._is_there)
+        return first_runs(self._of_project(listing), limit, tags, **chosen, file_exists=self._is_there)
 
     def _of_project(self, listing: Listing) -> Iterator[KeptRun]:
         """The project's runs, newest first: a place may have those of several."""
@@ -286,9 +286,9 @@ class History:
 
     def _delete(self, id: str, name: HeadName | None) -> None:
         """Delete a run's files, the head first, so that no head lacks its document."""
-        for file in (name.head, document_of(id)) if name else ():
+        for file in (name.head_file, document_file(id)) if name else ():
             self.place.delete(file)
         try:
-            self._runs.log_of(id).unlink(missing_ok=True)
+            self._runs.log_path(id).unlink(missing_ok=True)
         except OSError as error:
             raise ToolevalError(f"{self.logs}: cannot be written: {os_reason(error)}") from error

@@ -22,7 +22,7 @@ from .lists import IsThere, check_one_file
 # In reports, which every run may write: how many runs a suite has, and how many are read at most.
 _REPORTED_RUNS, _LOOKED_AT = 30, 300
 _OF_RUN = ("id", "started", "status", "exitstatus", "ending", "scoring_version", "git")
-_OF_BOTH = ("model", "passes", "answered", "digest")
+_OF_BOTH = ("model", "passes", "answered", "fingerprint")
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     counts passed trials, of `answered` with an answer; `overall` is the weighted mean. Both are None
     without a number. `outcome` is that of a case, None for a suite. `is_part`: some of the suite's
     `suite_cases` were not selected, or have no answer, so the point is not comparable with others.
-    `digest` is the hash of the case or of the suite's file, and shows a change of the question;
+    `fingerprint` is the hash of the case or of the suite's file, and shows a change of the question;
     `scoring_version` shows one of the scoring rules, by which no point is scored again.
     """
 
@@ -53,7 +53,7 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     is_part: bool
     pass_rate: float | None
     overall: float | None
-    digest: str
+    fingerprint: str
 
 
 class Trend(Struct, frozen=True):

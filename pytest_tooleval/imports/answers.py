@@ -150,7 +150,7 @@ class AnsweredCases:
             trial = score_messages(suite, suite.test_cases[0], reply)
         except (ConfigError, ScoringError) as error:
             return str(error)
-        return None if trial.passed else f"{_UNFIT}: {trial.wrong}"
+        return None if trial.passed else f"{_UNFIT}: {trial.mistake}"
 
     def _case(self, answer: RecordedAnswer) -> dict[str, Any]:
         if answer.tools is None and (self.is_new or not self.tools):

@@ -46,7 +46,7 @@ _EXAMPLE = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPTY = ("properties", "required")
-NOTHING: Final[Any] = object()  # no value is known, as for a schema that is recursive or too large
+NO_VALUE: Final[Any] = object()  # no value is known, as for a schema that is recursive or too large
 
 
 def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,9 +56,9 @@ def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def example_value(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
-    """Return a value for a parameter's schema, preferably its own example; `NOTHING` if unknown."""
+    """Return a value for a parameter's schema, preferably its own example; `NO_VALUE` if unknown."""
     asked = {**(root or {}), "properties": {name: schema}, "required": [name]}
-    return required_values(asked).get(name, NOTHING)
+    return required_values(asked).get(name, NO_VALUE)
 
 
 class _Values:
@@ -73,7 +73,7 @@ class _Values:
         """Return a value for the schema of the parameter `name`."""
         flat, refs = self.flat(schema)
         if schema is False or self.steps <= 0 or depth > _MAX_DEPTH or not refs.isdisjoint(self.open):
-            return NOTHING
+            return NO_VALUE
         self.open += refs
         try:
             return self.flat_value(flat, name, depth)
@@ -81,8 +81,8 @@ class _Values:
             del self.open[len(self.open) - len(refs) :]
 
     def flat_value(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
-        value = next(_own_values(schema), NOTHING)
-        if value is not NOTHING:
+        value = next(_own_values(schema), NO_VALUE)
+        if value is not NO_VALUE:
             return value
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
@@ -104,9 +104,9 @@ class _Values:
         rest = {key: value for key, value in schema.items() if key != keyword}
         for choice in sorted(schema[keyword], key=lambda choice: choice == {"type": "null"}):
             value = self.value({"allOf": [choice, rest]}, name, depth + 1)
-            if value is not NOTHING:
+            if value is not NO_VALUE:
                 return value
-        return NOTHING
+        return NO_VALUE
 
     def members(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return the required properties, and as many others as `minProperties` requires."""
@@ -116,7 +116,7 @@ class _Values:
         names += [name for name in required if name not in properties]
         names += others[: max(0, _count(schema, "minProperties") - len(names))]
         values = {name: self.value(properties.get(name, True), name, depth + 1) for name in names}
-        return {name: value for name, value in values.items() if value is not NOTHING}
+        return {name: value for name, value in values.items() if value is not NO_VALUE}
 
     def items(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:
         """Return one item, or as many as the limits require, with different texts."""
@@ -126,7 +126,7 @@ class _Values:
         for index in range(min(number, _count(schema, "maxItems", number), _MAX_ITEMS)):
             inside = first[index] if index < len(first) else schema.get("items", True)
             value = self.value(inside, f"{name} {index + 1}" if index else name, depth + 1)
-            if value is NOTHING:
+            if value is NO_VALUE:
                 break
             items.append(value)
         return items

@@ -60,7 +60,7 @@ def mismatch(expected: Any, actual: Any, mode: Mode) -> Mismatch | None:
         return _python_mismatch(expected, actual)
     elif actual is None:
         return None
-    return lambda: is_not_of(actual, type_of(expected))
+    return lambda: wrong_type_text(actual, type_of(expected))
 
 
 def _python_mismatch(expected: Any, actual: Any) -> Mismatch | None:
@@ -142,7 +142,7 @@ def shown_value(value: Any) -> str:
     return f"the {kind} {text}" if kind in ("string", "number") else text
 
 
-def is_not_of(actual: Any, kind: str) -> str:
+def wrong_type_text(actual: Any, kind: str) -> str:
     """Return a text such as `is the string "7", not a number`."""
     return f"is {shown_value(actual)}, not {_TYPE_NAMES[kind]}"
 

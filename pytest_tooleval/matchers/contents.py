@@ -9,7 +9,7 @@ from ..figures import score_text
 from ..findings import Finding, Findings, Loc
 from ..jsonschemas.patterns import pattern_problem, search
 from ..text import folded, json_text
-from .compare import MAX_UNORDERED, in_text, is_not_of, matches, other_length, unpaired
+from .compare import MAX_UNORDERED, in_text, matches, other_length, unpaired, wrong_type_text
 from .examples import guesses, inside, right_value
 from .matcher import LIST, Matcher, Mismatch, matcher, matcher_key
 from .modes import MODES, Mode
@@ -41,7 +41,7 @@ class Regex(_Text):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if not isinstance(actual, str):
-            return lambda: is_not_of(actual, "string")
+            return lambda: wrong_type_text(actual, "string")
         return None if search(operand, actual) else lambda: "the pattern does not match"
 
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
@@ -133,7 +133,7 @@ class Fuzzy(_Text):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if not isinstance(actual, str):
-            return lambda: is_not_of(actual, "string")
+            return lambda: wrong_type_text(actual, "string")
         if MODES["exact"].same_text(operand, actual):
             return None
         if max(len(operand), len(actual)) > self.longest:
@@ -170,7 +170,7 @@ class Unordered(Matcher):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if not isinstance(actual, (list, tuple)):
-            return lambda: is_not_of(actual, "list")
+            return lambda: wrong_type_text(actual, "list")
         if len(operand) != len(actual):
             return other_length(operand, actual)
         left = unpaired(operand, actual, mode)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from .compare import is_not_of
+from .compare import wrong_type_text
 from .matcher import Matcher, Mismatch, matcher
 from .modes import Mode
 
@@ -93,7 +93,7 @@ class Date(Matcher):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if not isinstance(actual, str):
-            return lambda: is_not_of(actual, "string")
+            return lambda: wrong_type_text(actual, "string")
         expected, written = read_date(operand), read_date(actual)
         if expected is None or written is None:
             return lambda: "is not a date or time such as 2026-03-02 or 2026-03-02T10:00Z"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..errors import CannotCompare
-from ..jsonschemas.values import NOTHING, example_value, may_fit
+from ..jsonschemas.values import NO_VALUE, example_value, may_fit
 from ..record.calls import is_number
 from .compare import matches
 from .matcher import MATCHERS, is_optional, matcher_key
@@ -21,14 +21,14 @@ _MODE = MODES["case_sensitive"]
 
 
 def right_value(expected: Any, schema: Any, mode: Mode) -> Any:
-    """Return a right value, if possible one that fits the schema; `NOTHING` if none is known."""
-    right = NOTHING
+    """Return a right value, if possible one that fits the schema; `NO_VALUE` if none is known."""
+    right = NO_VALUE
     for value in guesses(expected, schema, mode):
         if not _accepts(expected, value, mode):
             continue
         if may_fit(schema, value):
             return value
-        right = value if right is NOTHING else right
+        right = value if right is NO_VALUE else right
     return right
 
 
@@ -55,7 +55,7 @@ def _plain(expected: Any, schema: Any, mode: Mode) -> Iterator[Any]:
         yield {
             name: value
             for name, value in members.items()
-            if value is not NOTHING or not is_optional(expected[name])
+            if value is not NO_VALUE or not is_optional(expected[name])
         }
     else:
         yield expected

@@ -11,7 +11,7 @@ from ..jsonschemas.exact import exact
 from ..record.calls import is_number
 from ..text import json_text
 from ..tiers import Tier
-from .compare import is_not_of
+from .compare import wrong_type_text
 from .matcher import MATCHERS, Matcher, Mismatch, matcher
 from .modes import Mode, Number
 
@@ -39,7 +39,7 @@ class Bound(Matcher):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if not is_number(actual):
-            return lambda: is_not_of(actual, "number")
+            return lambda: wrong_type_text(actual, "number")
         if self.holds(actual, operand):
             return None
         return lambda: f"is {json_text(actual, 30)}, not {self.words} {operand}"
@@ -90,7 +90,7 @@ class Approx(Matcher):
 
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if not is_number(actual):
-            return lambda: is_not_of(actual, "number")
+            return lambda: wrong_type_text(actual, "number")
         if _is_near(operand["value"], actual, operand.get("abs", 0), operand.get("rel", 0)):
             return None
         return lambda: "not close enough"

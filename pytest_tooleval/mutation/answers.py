@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from ..explain import field_path
-from ..jsonschemas.values import NOTHING, required_values
+from ..jsonschemas.values import NO_VALUE, required_values
 from ..matchers.combined import AnyOf
 from ..matchers.examples import inside, right_value
 from ..matchers.matcher import is_optional
@@ -68,7 +68,7 @@ class RightTurn(NamedTuple):
     apart: bool = False
     says_replies: bool = False
     # The JSON that the text is, where `$json` expects some.
-    form: Any = NOTHING
+    form: Any = NO_VALUE
 
     def with_calls(self, calls: Iterable[ToolCall]) -> AnsweredTurn:
         """Return a turn with a reply for each earlier call, and one with all of these."""
@@ -137,7 +137,7 @@ def _answered(case: ResolvedCase, reply: Reply, approved: bool, otherwise: str) 
     )
     calls = tuple(structs.replace(call, id=id) for id, call in zip(ids, reply.calls, strict=True))
     return structs.replace(
-        reply, calls=calls, tool_answers=answers, status=tuple(status for status, _ in ends)
+        reply, calls=calls, tool_answers=answers, statuses=tuple(status for status, _ in ends)
     )
 
 
@@ -153,7 +153,7 @@ def _end(case: ResolvedCase, call: ToolCall, otherwise: str) -> tuple[CallStatus
     if otherwise == "result":
         return status, _OTHERWISE
     value = right_value(ended.result, {}, MODES[case.param_scoring])
-    if value is NOTHING:
+    if value is NO_VALUE:
         raise UnknownError(f"no answer is known that matches {json_text(ended.result)}")
     return status, value if isinstance(value, str) else json.dumps(value)
 
@@ -206,7 +206,7 @@ def why_failed(case: ResolvedCase, trial: TrialResult) -> str:
     called = " and ".join(map(call_with_arguments, trial.calls)) or "no call"
     for metric, (value, least) in missed_thresholds(trial.values, case.thresholds).items():
         if value is not None:
-            return f"{called} fails: {missed_text(metric, value, least)}: {trial.wrong}"
+            return f"{called} fails: {missed_text(metric, value, least)}: {trial.mistake}"
     return f"{called} fails: {trial.failure}"
 
 
@@ -292,10 +292,10 @@ def _said(case: ResolvedCase, texts: Iterable[ExpectedText]) -> tuple[str, Any]:
     for text in texts:
         if isinstance(text, dict) and "$json" in text:
             value = right_value(text["$json"], {}, MODES[case.param_scoring])
-            if value is NOTHING:
+            if value is NO_VALUE:
                 raise UnknownError(f"no JSON is known that matches {json_text(text['$json'])}")
             return json.dumps(value, ensure_ascii=False), value
-    return "; ".join(filter(None, map(_text, texts))), NOTHING
+    return "; ".join(filter(None, map(_text, texts))), NO_VALUE
 
 
 def _text(expected: ExpectedText) -> str:
@@ -307,7 +307,7 @@ def _text(expected: ExpectedText) -> str:
     if key != "$regex":
         return ""
     text = right_value(expected, {"type": "string"}, MODES["exact"])
-    if text is NOTHING:
+    if text is NO_VALUE:
         raise UnknownError(f"no text is known that matches {json.dumps(expected)}")
     return str(text)
 
@@ -333,7 +333,7 @@ def expected_call(
         if is_optional(expected) and not optionals:
             continue
         value = right_value(expected, inside(schema, name), MODES[case.param_scoring])
-        if value is not NOTHING:
+        if value is not NO_VALUE:
             arguments[name] = value
         elif not is_optional(expected):
             raise UnknownError(f"no value is known that {name} accepts: {json_text(expected)}")
@@ -371,6 +371,6 @@ def _asked(case: ResolvedCase, name: str, entries: Any) -> dict[str, Any]:
     arguments = required_values(schema)
     for param, expected in (entries[0].get("params", {}) if entries else {}).items():
         value = right_value(expected, inside(schema, param), MODES[case.param_scoring])
-        if value is not NOTHING:
+        if value is not NO_VALUE:
             arguments[param] = value
     return arguments

@@ -18,16 +18,16 @@ from ..record.thresholds import misses
 from ..suite.case import ResolvedCase
 from ..suite.made_cases import expected_value
 from .answers import RightTurn, schema_of, tool_named
-from .results import Gap, Kind, MutantCall, Survivor
+from .results import GapKind, Kind, MutantCall, Survivor
 
-ABSENT = {"$absent": True}
+ABSENT_MATCHER = {"$absent": True}
 FILL_IN = "..."  # a value that only the suite's author knows; shown without quotes
 
 
 class PassReason(NamedTuple):
     """Why a wrong answer passes; `add` are members that the object `to` in the suite lacks."""
 
-    gap: Gap
+    gap: GapKind
     add: dict[str, Any]
     to: str
 
@@ -66,7 +66,7 @@ def not_named(case: ResolvedCase, turn: RightTurn, index: int, name: str) -> Pas
         schemas: dict[str, Any] = {name: {} for name in arguments if name not in declared}
         line = {**({"properties": schemas} if schemas else {}), "additionalProperties": False}
         return PassReason("undeclared_arguments", line, f"the parameters of {call.name}")
-    wanted = {name: FILL_IN if name in arguments else ABSENT}
+    wanted = {name: FILL_IN if name in arguments else ABSENT_MATCHER}
     field, to, inside = "params", f"{turn.path}[{index}]", f"{turn.path}[{index}].params"
     if not turn.path:
         field, to, inside = "expected_params", "the case", "expected_params"
@@ -88,7 +88,7 @@ def of_its_own(case: ResolvedCase, turn: RightTurn, index: int, other: ToolCall)
                 expected_value(value), others[name], MODES[case.param_scoring]
             )
             wanted[name] = {Exact.key: value} if same else expected_value(value)
-    wanted |= {name: ABSENT for name in others if name not in arguments}
+    wanted |= {name: ABSENT_MATCHER for name in others if name not in arguments}
     if turn.expected[index].params is None:
         return PassReason("equal_calls", {"params": wanted}, to)
     return PassReason("equal_calls", wanted, f"{to}.params")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..errors import WorldError
 from ..jsonschemas.parameters import allows_others
-from ..jsonschemas.values import NOTHING, example_value, required_values
+from ..jsonschemas.values import NO_VALUE, example_value, required_values
 from ..matchers.examples import inside
 from ..record.calls import ToolCall
 from ..scoring.evidence.half_work import unseen_effects
@@ -40,13 +40,13 @@ _LAPS = 3  # rounds through a chain's prerequisites
 class Mutant(NamedTuple):
     """A broken turn of an answer.
 
-    `line` is the line that a case needs in order to check the changed part. None means that the case
+    `pass_reason` says which line a case needs to check the changed part. None means that the case
     checks it, so the answer is legal if no score is lower.
     """
 
     kind: Kind
     turn: AnsweredTurn
-    line: PassReason | None = None
+    pass_reason: PassReason | None = None
 
 
 def mutants(
@@ -156,7 +156,7 @@ def _of_turn(case: ResolvedCase, right: RightTurn, number: int) -> Iterator[Muta
 
 def _other_forms(right: RightTurn) -> Iterator[Mutant]:
     """Yield the text as no JSON, and as JSON with each value changed and each key left out."""
-    if right.form is NOTHING:
+    if right.form is NO_VALUE:
         return
     texts = [f"Here you are: {right.text}"]
     texts += (json.dumps(changed, ensure_ascii=False) for _, changed in changes(right.form, {}))
@@ -318,7 +318,7 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
     for name, inner in schema.get("properties", {}).items():
         if name not in values and name not in expected:
             value = _unasked(inner, name, schema)
-            if value is not NOTHING:
+            if value is not NO_VALUE:
                 yield mutant("invented_argument", name, {**values, name: value}, looked=False)
     # If the schema allows other arguments, this one is right.
     looked = allows_others(schema)
@@ -341,10 +341,10 @@ def renamed(name: str) -> str:
 def _unasked(schema: Any, name: str, root: dict[str, Any]) -> Any:
     """Return a value, different from its default, for a parameter that the case does not expect."""
     value = example_value(schema, name, root)
-    default = schema.get("default", NOTHING) if isinstance(schema, dict) else NOTHING
+    default = schema.get("default", NO_VALUE) if isinstance(schema, dict) else NO_VALUE
     if value != default:
         return value
-    return next((changed for _, changed in changes(value, schema)), NOTHING)
+    return next((changed for _, changed in changes(value, schema)), NO_VALUE)
 
 
 _NOT_COMPARED = PassReason("not_compared", {"match": "exact"}, "the case")

@@ -37,7 +37,7 @@ Kind = Literal[
     "another_record",
     "wrong_end",
 ]
-Gap = Literal[
+GapKind = Literal[
     "threshold",
     "params_not_scored",
     "argument_not_named",
@@ -50,7 +50,7 @@ Gap = Literal[
     "nothing_changes",
     "not_compared",
 ]
-GAPS: Mapping[Gap, str] = {
+GAPS: Mapping[GapKind, str] = {
     "threshold": "a metric is lower, but no threshold requires it",
     "params_not_scored": "`expected_params` or `params` is not given, so no argument is checked",
     "argument_not_named": "the case does not name the argument",
@@ -77,7 +77,7 @@ class Survivor(Struct, frozen=True):
 
     kind: Annotated[Kind, Meta(description="How the right answer was broken.")]
     calls: Annotated[tuple[MutantCall, ...], Meta(description="The wrong answer: all its calls.")]
-    gap: Annotated[Gap, Meta(description="What lets it pass.")]
+    gap: Annotated[GapKind, Meta(description="What lets it pass.")]
     add: Annotated[
         str, Meta(description="The line that makes this answer fail; replace `...` by a value.")
     ]

@@ -75,7 +75,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
             except ScoringError:
                 continue
             if trial.passed:
-                reason = gap_of(case, mutant.kind, mutant.line, right.trial, trial)
+                reason = gap_of(case, mutant.kind, mutant.pass_reason, right.trial, trial)
                 if reason is None:
                     legal += 1
                 else:

@@ -11,7 +11,7 @@ from .answers import call_with_arguments
 from .results import CaseMutation, MutantCall
 
 
-class Gap(NamedTuple):
+class SuggestedLine(NamedTuple):
     """A line to add to a part of a case, and the wrong answers that pass without it."""
 
     to: str
@@ -19,11 +19,11 @@ class Gap(NamedTuple):
     answers: list[str]
 
 
-def gaps_of(case: CaseMutation) -> list[Gap]:
+def gaps_of(case: CaseMutation) -> list[SuggestedLine]:
     """Return the lines to add to a case, without duplicates."""
-    gaps: dict[tuple[str, str], Gap] = {}
+    gaps: dict[tuple[str, str], SuggestedLine] = {}
     for survivor in case.survivors:
-        gap = gaps.setdefault((survivor.to, survivor.add), Gap(survivor.to, survivor.add, []))
+        gap = gaps.setdefault((survivor.to, survivor.add), SuggestedLine(survivor.to, survivor.add, []))
         kind = survivor.kind.replace("_", " ")
         shown = _shown_answer(survivor.calls, case.calls or ())
         gap.answers.append(f"{kind}: {shown}" if shown else kind)

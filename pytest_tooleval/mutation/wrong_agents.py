@@ -58,7 +58,7 @@ def agent_turns(transcript: Transcript) -> tuple[AgentTurn, ...]:
     """What the agent did in each turn. Calls of agents that it used as tools are theirs."""
     turns: list[AgentTurn] = []
     for reply in transcript.replies:
-        if reply.inner:
+        if reply.is_inner:
             continue
         if not turns or reply.prompt:
             turns.append(AgentTurn((), ""))

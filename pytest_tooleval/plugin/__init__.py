@@ -156,7 +156,7 @@ class _Results:
             raise pytest.UsageError(self._problem)
         if report.skipped and self._skips_cases(report.nodeid):
             run = eval_session(self._config).run
-            run.replace_facts(may_ask={**run.collected_facts.may_ask, report.nodeid: 0})
+            run.replace_facts(may_ask={**run.collected_facts.tests_by_file, report.nodeid: 0})
 
     def _skips_cases(self, nodeid: str) -> bool:
         """True for a module of tests that skipped itself, though gates need its cases."""
@@ -235,7 +235,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     from .processes import worker_number
 
     process, number = process_of(node.config), worker_number(node.gateway.id)
-    file = process.cases_of(number)
+    file = process.cases_path(number)
     if file is None or not file.is_file():
         return
     from ..run.worker_cases import read_from_worker

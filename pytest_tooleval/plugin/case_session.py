@@ -134,7 +134,7 @@ class CaseSession(Observer):
             number=shard.number,
             of=shard.of,
             cases=len(cases),
-            split_digest=fingerprint_of_bytes(to_json(rows)),
+            split_fingerprint=fingerprint_of_bytes(to_json(rows)),
             judging=dict(self.run.settings.left_to_merge),
             misnamed=self.run.collected_facts.without_known_case,
         )

@@ -25,7 +25,7 @@ def show_estimate(config: pytest.Config, run: EvalRun, cases: Iterable[CaseItem]
         reporter.section("tool calling: estimate, nothing was asked", sep="=")
         for number, line in enumerate(estimate_lines(estimated)):
             reporter.write_line(line, bold=number == 0)
-        if more := sum(run.run_facts.may_ask.values()):
+        if more := sum(run.run_facts.tests_by_file.values()):
             reporter.write_line(
                 f"not estimated: {plural(more, 'Python test')}, as only a run knows the prompts"
             )

@@ -16,7 +16,7 @@ import pytest
 
 from ..mutation.wrong_agents import AGENTS, OUTCOMES, Tried, WrongAgent
 from ..python.mutant import MutantCase
-from ..python.question import PythonSetting
+from ..python.question import QuestionContext
 from ..record.encoding import to_json
 from ..run.asker import Asker
 from .processes import may_ask
@@ -80,7 +80,7 @@ class _Mutants:
         agents = self._agents.get(id, []) if number is not None and may_ask(item) else []
         return agents[number] if number is not None and number < len(agents) else None
 
-    def _made(self, item: pytest.Item, setting: PythonSetting, asker: Asker) -> MutantCase:
+    def _made(self, item: pytest.Item, setting: QuestionContext, asker: Asker) -> MutantCase:
         agent = self._agent_of(item)
         assert agent is not None
         case = self._cases[item.nodeid] = MutantCase(setting, asker, agent)

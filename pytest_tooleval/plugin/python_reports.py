@@ -36,7 +36,7 @@ def add_sections(report: pytest.TestReport, result: CaseResult) -> None:
     if len(result.trials) > 1:
         numbers: dict[str, list[str]] = {}
         for trial in wrong:
-            text = trial.error.message if trial.error else trial.wrong
+            text = trial.error.message if trial.error else trial.mistake
             numbers.setdefault(text, []).append(str(trial.trial + 1))
         lines = [
             f"{'trials' if len(same) > 1 else 'trial'} {first_few(same)}: {text}"

@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from ..engine.models.spec import CallableModel, ModelSpec
 from ..errors import ConfigError, ToolevalError
 from ..python.case import PythonCase
-from ..python.question import Prompt, PythonSetting, Question, QuestionOptions
+from ..python.question import Prompt, Question, QuestionContext, QuestionOptions
 from ..python.run import AgentRun
 from ..python.test import Sources, Test
 from ..record.encoding import to_json
@@ -40,7 +40,7 @@ from .verdicts import leave_to_gate
 
 MODEL_FIXTURE = "tooleval_model"
 # Where the cases of a run without requests come from, as `tooleval mutate` starts it.
-MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, PythonSetting, Asker], PythonCase]]()
+MAKE_CASE = pytest.StashKey[Callable[[pytest.Item, QuestionContext, Asker], PythonCase]]()
 _case_key = pytest.StashKey[PythonCase]()
 _runs_key = pytest.StashKey[int]()
 _fixtures_key = pytest.StashKey[dict[str, Any]]()
@@ -135,7 +135,7 @@ class PythonTests:
             raise ConfigError("a method of unittest.TestCase runs once, so it cannot have trials")
         registry = ScorerRegistry()
         item.ihook.pytest_tooleval_register_scorers(register=registry.register)
-        setting = PythonSetting(
+        setting = QuestionContext(
             self._test(item),
             asking,
             mark.trials,
@@ -253,7 +253,7 @@ class PythonTests:
         if counts and self._run.settings.asking.variants:
             tests = plural(counts.total(), "Python test")
             self._run.observers.warned(f"variants change cases of suites; {tests} will run unchanged")
-        self._run.replace_facts(may_ask={**self._run.collected_facts.may_ask, **counts})
+        self._run.replace_facts(may_ask={**self._run.collected_facts.tests_by_file, **counts})
         return result
 
     def pytest_fixture_setup(

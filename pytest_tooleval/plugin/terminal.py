@@ -216,7 +216,7 @@ class Terminal(Observer):
             reason = no_model(reporter.config)
             reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
         _write_verdicts(reporter, self._run.results, document)
-        if why := self._run.results.verdict.uncompared:
+        if why := self._run.results.verdict.why_uncompared:
             reporter.write_line(
                 f"NOT COMPARED with a baseline: {printable(why)}", yellow=True, bold=True
             )

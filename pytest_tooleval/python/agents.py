@@ -171,10 +171,10 @@ def _on_loop(function: Callable[..., Any], loop: asyncio.AbstractEventLoop) -> C
     return on_loop
 
 
-def sign_of(thing: object, *, is_shared: bool) -> object:
+def equality_key(thing: object, *, is_shared: bool) -> object:
     """An identity that is equal for the same agent or world in two bodies: functions have their code."""
     if isinstance(thing, functools.partial):
-        return sign_of(thing.func, is_shared=is_shared)
+        return equality_key(thing.func, is_shared=is_shared)
     if is_shared:
         return id(thing)
     code = getattr(inspect.unwrap(thing) if callable(thing) else thing, "__code__", None)

@@ -18,7 +18,7 @@ from ..scoring.trial import BodyResult
 from ..secrets import clean_reason
 from ..worlds.play import look
 from .awaiting import Coroutines
-from .question import Prompt, PythonSetting, Question, QuestionOptions, agent_of, make_question
+from .question import Prompt, Question, QuestionContext, QuestionOptions, agent_of, make_question
 from .run import AgentRun, error_of
 
 
@@ -28,7 +28,7 @@ class PythonCase:
     Where every body gets the same agent, the first one asks all trials at once.
     """
 
-    def __init__(self, setting: PythonSetting, asker: Asker, *, fresh: bool) -> None:
+    def __init__(self, setting: QuestionContext, asker: Asker, *, fresh: bool) -> None:
         self.question: Question | None = None
         self.result: CaseResult | None = None
         # The number of the running body, from 0.
@@ -114,7 +114,7 @@ class PythonCase:
             self.question = question
             self._setting.asks(question)
             numbers: Sequence[int] = range(self.trials) if question.is_shared else [number]
-        elif question.sign != self.question.sign:
+        elif question.equality_key != self.question.equality_key:
             error = ModelError(
                 f"trial {number + 1} asked another question than the first", kind="replay"
             )

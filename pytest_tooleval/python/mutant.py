@@ -22,7 +22,7 @@ from ..run.asker import Asker, RunningDialogue
 from ..text import canonical
 from ..worlds.plain import state_of
 from .case import PythonCase
-from .question import PythonSetting, Question
+from .question import Question, QuestionContext
 from .run import AgentRun
 
 
@@ -32,7 +32,7 @@ class MutantCase(PythonCase):
     `tried` is what came of it, once the test has ended.
     """
 
-    def __init__(self, setting: PythonSetting, asker: Asker, agent: WrongAgent) -> None:
+    def __init__(self, setting: QuestionContext, asker: Asker, agent: WrongAgent) -> None:
         self.tried: Tried | None = None
         self._turns = agent.turns
         setting = dataclasses.replace(setting, trials=1, marked_trials=None, rule=None, cassette=None)

@@ -28,7 +28,7 @@ from ..suite.reading import read_suite
 from ..suite.resolved import resolve
 from ..text import near
 from ..worlds.world import WorldSpec
-from .agents import AgentOfTest, sign_of
+from .agents import AgentOfTest, equality_key
 from .calls import Call
 from .like import as_written
 from .test import Test
@@ -72,7 +72,7 @@ _HIDDEN = ("test_cases[0].", "turns[0].")
 
 
 @dataclass(frozen=True)
-class PythonSetting:
+class QuestionContext:
     """What all questions of a test have in common.
 
     `plain_model` is the run's model for a test without an agent; it may end the test. `asks` is called
@@ -92,14 +92,14 @@ class PythonSetting:
 
 
 class Question(NamedTuple):
-    """A question as a job. `sign` is equal if a later body asks the same.
+    """A question as a job. `equality_key` is equal if a later body asks the same.
 
     `is_shared` means that every body gets the same agent, so that all trials can be asked at once.
     With `has_other_tools`, the agent may have more than those of the case, such as handoffs.
     """
 
     job: Job
-    sign: object
+    equality_key: object
     is_shared: bool
     on_model: CaseOnModel
     has_other_tools: bool
@@ -136,7 +136,7 @@ def _instead_of(unknown: str) -> str:
 def make_question(
     prompt: Prompt,
     options: QuestionOptions,
-    setting: PythonSetting,
+    setting: QuestionContext,
     agent: AgentOfTest | None,
     own_tools: Sequence[Mapping[str, Any]] | None,
     loop: asyncio.AbstractEventLoop | None = None,
@@ -171,8 +171,8 @@ def make_question(
     is_shared = agent is None or agent.home.is_shared
     sign = (
         data,
-        agent and (agent.label, sign_of(agent.agent, is_shared=is_shared)),
-        sign_of(options.get("world"), is_shared=False),
+        agent and (agent.label, equality_key(agent.agent, is_shared=is_shared)),
+        equality_key(options.get("world"), is_shared=False),
     )
     case_and_blank = _place(case, model, test, suite)
     has_others = own_tools is not None or "provider_tools" in options
@@ -198,7 +198,7 @@ class _Offered(NamedTuple):
 
 
 def _offered(
-    options: QuestionOptions, setting: PythonSetting, own_tools: Sequence[Mapping[str, Any]] | None
+    options: QuestionOptions, setting: QuestionContext, own_tools: Sequence[Mapping[str, Any]] | None
 ) -> _Offered:
     world, passed = options.get("world"), options.get("tools")
     spec = None if world is None else world_from(world, setting.trials, setting.test)
@@ -226,10 +226,10 @@ def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> Ca
         model.label,
         file=test.file,
         position=test.position,
-        case_digest=case.fingerprint,
-        suite_digest=test.sources.fingerprint(test.path),
+        case_fingerprint=case.fingerprint,
+        suite_fingerprint=test.sources.fingerprint(test.path),
         suite_cases=test.cases,
-        tools_digest=ToolsFingerprints(suite).of(case),
+        tools_fingerprint=ToolsFingerprints(suite).of(case),
     )
 
 
@@ -251,7 +251,7 @@ def _spec(
 
 
 def _data(
-    prompt: Prompt, options: QuestionOptions, setting: PythonSetting, offered: _Offered
+    prompt: Prompt, options: QuestionOptions, setting: QuestionContext, offered: _Offered
 ) -> dict[str, Any]:
     """The question as a suite has it."""
     written = {name: _written(value) for name, value in options.items() if name not in _OWN}

@@ -74,7 +74,7 @@ class AgentRun:
 
     @property
     def _replies(self) -> list[Reply]:
-        return [reply for reply in self.transcript.replies if not reply.inner]
+        return [reply for reply in self.transcript.replies if not reply.is_inner]
 
     @property
     def calls(self) -> Calls:

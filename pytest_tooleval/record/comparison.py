@@ -72,7 +72,7 @@ class LoosenedCase(Identity, frozen=True, kw_only=True, gc=False):
     what: Annotated[str, doc("What it needs less of: before and now.")]
 
 
-class Moved(Identity, frozen=True, kw_only=True, gc=False):
+class CaseShift(Identity, frozen=True, kw_only=True, gc=False):
     """A case that got worse or better."""
 
     was: Annotated[Identity, doc("The case that it is compared with.")]
@@ -110,8 +110,8 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
     newly_broken_clusters: Annotated[
         int, doc("Newly broken cases, where the rows of one parametrize count once.", ge=0)
     ] = 0
-    worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, newly broken ones first.")]
-    better: Annotated[tuple[Moved, ...], doc("Cases that got better.")]
+    worse: Annotated[tuple[CaseShift, ...], doc("Cases that got worse, newly broken ones first.")]
+    better: Annotated[tuple[CaseShift, ...], doc("Cases that got better.")]
     message: Annotated[str, doc("The verdict in one line; empty if no case was compared.")] = ""
 
     @property
@@ -120,7 +120,7 @@ class ComparedModel(Struct, frozen=True, kw_only=True, gc=False):
         return next((row for row in self.metrics if row.metric == "pass"), None)
 
     @property
-    def newly_broken(self) -> tuple[Moved, ...]:
+    def newly_broken(self) -> tuple[CaseShift, ...]:
         """The cases that passed every trial before and now pass none."""
         return tuple(case for case in self.worse if case.newly_broken)
 

@@ -13,16 +13,17 @@ from .transcript import Reply, status_of, text_of
 class MadeCall(NamedTuple):
     """A call, the number of its reply, and how it ended. Negative numbers are the case's own messages.
 
-    `status` None is unknown, as is `answer` None. `answered` is the number of the reply after which its
-    last answer came. `knew` is the number of the first reply whose answers were not known when it began.
+    `status` None is unknown, as is `answer` None. `answered_after` is the number of the reply
+    after which its last answer came. `first_unknown` is that of the first reply whose answers were not
+    known when it began.
     """
 
     call: ToolCall
-    reply: int
-    knew: int
+    reply_index: int
+    first_unknown: int
     status: CallStatus | None
     answer: str | None = None
-    answered: int | None = None
+    answered_after: int | None = None
     is_approved: bool = False
     by_suite: bool = False
 
@@ -32,7 +33,7 @@ class MadeCall(NamedTuple):
         return self.status not in NOT_RUN
 
     @property
-    def is_lost(self) -> bool:
+    def has_unknown_end(self) -> bool:
         """Whether it was answered, and still nobody knows whether it ran."""
         return self.status is None and self.answer is not None and not self.by_suite
 
@@ -46,11 +47,11 @@ class MadeCall(NamedTuple):
     @property
     def ended_at_reply(self) -> int:
         """The number of the reply after which it was answered, or that made it."""
-        return self.reply if self.answered is None else self.answered
+        return self.reply_index if self.answered_after is None else self.answered_after
 
     def came_after(self, other: MadeCall) -> bool:
         """Whether it began after another call was answered."""
-        return other.ended_at_reply < self.knew
+        return other.ended_at_reply < self.first_unknown
 
 
 def calls_made(replies: Sequence[Reply], first: int = 0) -> list[list[MadeCall]]:
@@ -71,7 +72,7 @@ def _after_inner(
 ) -> list[LastAnswer | None]:
     """Put the answers to a reply's calls after the replies of the agents that gave them."""
     last = number
-    while not replies[number].inner and last + 1 < len(replies) and replies[last + 1].inner:
+    while not replies[number].is_inner and last + 1 < len(replies) and replies[last + 1].is_inner:
         last += 1
     return [each and each._replace(after=max(each.after, last)) for each in answers]
 
@@ -79,19 +80,19 @@ def _after_inner(
 def _made_call(
     reply: Reply, call: ToolCall, index: int, answer: LastAnswer | None, first: int, number: int
 ) -> MadeCall:
-    status = next(iter(reply.status[index : index + 1]), None)
-    knew = first + number - reply.unanswered
+    status = next(iter(reply.statuses[index : index + 1]), None)
+    first_unknown = first + number - reply.unanswered_before
     if answer is None:
-        return MadeCall(call, first + number, knew, status)
-    if not reply.status:
+        return MadeCall(call, first + number, first_unknown, status)
+    if not reply.statuses:
         status = status_of(answer.message)
     return MadeCall(
         call,
         first + number,
-        knew,
+        first_unknown,
         status,
         None if answer.message.get("content") is None else text_of(answer.message),
         first + answer.after,
         answer.message.get(APPROVED) is True,
-        any(reply.by_suite[index : index + 1]),
+        any(reply.ran_by_suite[index : index + 1]),
     )

@@ -25,7 +25,7 @@ POLICIES = "policies"
 _ALL = ("calls", "chain", "conversation")
 _ANSWER = ("calls", "chain")
 # In the order of the docs.
-ROWS = (
+METRICS = (
     Metric("overall", _ALL, default=1.0),
     Metric("tool_selection", _ANSWER),
     # Only for cases with deferred tools.
@@ -50,15 +50,15 @@ ROWS = (
     Metric("utility", ("chain", "conversation"), variant="inject"),
     Metric("attack_success", ("chain", "conversation"), is_penalty=True, variant="inject"),
 )
-BUILT_IN = tuple(row.name for row in ROWS)
+BUILT_IN = tuple(row.name for row in METRICS)
 # They can prove an answer wrong, but not right.
-NEVER_DECISIVE = tuple(row.name for row in ROWS if not row.is_decisive)
+NEVER_DECISIVE = tuple(row.name for row in METRICS if not row.is_decisive)
 _PLACES = {name: index for index, name in enumerate(BUILT_IN)}
-PENALTIES = tuple(row.name for row in ROWS if row.is_penalty)
-METRICS = tuple(row.name for row in ROWS if not row.is_penalty)
-RATES = tuple(row.name for row in ROWS if row.is_penalty and row.variant)
+PENALTIES = tuple(row.name for row in METRICS if row.is_penalty)
+HIGHER_IS_BETTER = tuple(row.name for row in METRICS if not row.is_penalty)
+RATES = tuple(row.name for row in METRICS if row.is_penalty and row.variant)
 # Those that may have a threshold.
-MAY_HAVE_THRESHOLD = tuple(row.name for row in ROWS if row.name not in RATES)
+MAY_HAVE_THRESHOLD = tuple(row.name for row in METRICS if row.name not in RATES)
 # The parts of `overall` in a conversation.
 CONVERSATION = ("calls", "state", "results", "text", "conduct")
 

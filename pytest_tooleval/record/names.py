@@ -103,9 +103,9 @@ class KnownTools(NamedTuple):
 
     def has(self, name: str) -> bool:
         """True if a call with this name is to one of the tools."""
-        return meant(self.known(name), self.names) is not None
+        return meant(self.canonical_name(name), self.names) is not None
 
-    def known(self, name: str, namespace: str = "") -> str:
+    def canonical_name(self, name: str, namespace: str = "") -> str:
         """Return the name of the tool that a call means.
 
         If no tool has a namespace, the call's namespace is ignored.
@@ -128,7 +128,7 @@ class KnownTools(NamedTuple):
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """Return the schema of a tool's parameters; None for an unknown tool."""
-        spelled = meant(self.known(name), self.names)
+        spelled = meant(self.canonical_name(name), self.names)
         return None if spelled is None else self.schemas.get(self.names[spelled])
 
     def read(self, call: ToolCall, namespace: str = "", *, cut_off: bool = False) -> ToolCall:
@@ -136,7 +136,7 @@ class KnownTools(NamedTuple):
 
         Missing arguments are `{}` if the tool requires none, unless the answer was cut off.
         """
-        name = self.known(call.name, namespace)
+        name = self.canonical_name(call.name, namespace)
         if name != call.name:
             call = structs.replace(call, name=name)
         if call.arguments is None and call.has_no_arguments and not cut_off:

@@ -81,7 +81,7 @@ _EXCUSABLE = Despite()
 # The beginning of the reason for a failed case that is marked xfail.
 EXPECTED_FAILURE = "expected to fail"
 # Placeholder in a comparison: a missing or unexpected argument.
-ABSENT = "(absent)"
+ABSENT_TEXT = "(absent)"
 # The reason when an expected text is in none of the messages.
 NOT_SAID = "was not said"
 
@@ -135,7 +135,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         doc("Each expected call and each call that was made, once; see reference/metrics.md."),
     ] = ()
     leaked: Annotated[bool, doc("Whether it passed on the secret of an attack.")] = False
-    wrong: Annotated[str, doc("The mistake, in one line; empty when the trial passed.")] = ""
+    mistake: Annotated[str, doc("The mistake, in one line; empty when the trial passed.")] = ""
     not_played: Annotated[
         tuple[str, ...],
         doc("A line for each call that the run answers with an error, and the world would not."),
@@ -243,13 +243,15 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     file: Annotated[str, doc("The suite's file, relative to pytest's root folder.")] = ""
     line: Annotated[int, doc("The line of the case in the file, from 1; 0 when unknown.", ge=0)] = 0
     position: Annotated[int, doc("The place of the case in the suite, from 0.", ge=0)] = 0
-    case_digest: Annotated[str, doc("A fingerprint of prompt and expectation; empty: unknown.")] = ""
-    suite_digest: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
+    case_fingerprint: Annotated[str, doc("A fingerprint of prompt and expectation; empty: unknown.")] = (
+        ""
+    )
+    suite_fingerprint: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
     suite_cases: Annotated[
         int,
         doc("The cases of the suite, selected or not; 0: a file of Python tests, all selected.", ge=0),
     ] = 0
-    tools_digest: Annotated[
+    tools_fingerprint: Annotated[
         str,
         doc(
             "A fingerprint of the offered tools and the world's code, which also affect scores; empty: "

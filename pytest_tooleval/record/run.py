@@ -110,7 +110,7 @@ class Shard(Struct, frozen=True, kw_only=True, gc=False):
     number: Annotated[int, doc("Which shard it is.", ge=1)]
     of: Annotated[int, doc("How many shards there are.", ge=1)]
     cases: Annotated[int, doc("Cases selected for all shards, each once for each model.", ge=0)]
-    split_digest: Annotated[str, doc("A hash of these cases, their suites, and the shard of each.")]
+    split_fingerprint: Annotated[str, doc("A hash of these cases, their suites, and the shard of each.")]
     judging: Annotated[
         dict[str, Any], doc("The gates of the ini file, by option, which are judged over all shards.")
     ] = {}
@@ -162,7 +162,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     case_counts: Annotated[
         dict[str, int], doc("The label of a model to its number of cases, selected or not.")
     ] = {}
-    uncompared: Annotated[
+    why_uncompared: Annotated[
         str, doc("Why there is no comparison with the baseline that was asked for; else empty.")
     ] = ""
     unapplied: Annotated[tuple[str, ...], doc("The variants that apply to no selected case.")] = ()

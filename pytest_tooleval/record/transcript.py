@@ -43,7 +43,7 @@ class Usage(Struct, frozen=True, kw_only=True, gc=False):
         int | None, doc("Reasoning tokens, part of the answer tokens. Null: unknown.")
     ] = None
     cost_usd: Annotated[float | None, doc("The cost in US dollars. Null: unknown.")] = None
-    cost_at_least: Annotated[
+    is_cost_partial: Annotated[
         bool, doc("Whether it may cost more, as the provider ran tools or programs of unknown price.")
     ] = False
     served_model: Annotated[
@@ -100,14 +100,14 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         tuple[Message, ...],
         doc("The answers to its calls, as chat messages; none where nothing follows."),
     ] = ()
-    status: Annotated[
+    statuses: Annotated[
         tuple[CallStatus | None, ...], doc("The status of each call; null: unknown. Empty: all unknown.")
     ] = ()
-    by_suite: Annotated[
+    ran_by_suite: Annotated[
         tuple[bool, ...],
         doc("Whether the suite ran each call: a mock, the world or a live server. Empty: none."),
     ] = ()
-    unanswered: Annotated[
+    unanswered_before: Annotated[
         int,
         doc(
             "How many replies before it had no answers yet when its call began, as an agent made calls "
@@ -116,7 +116,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         ),
     ] = 0
     agent: Annotated[str | None, doc("The agent that wrote it; null: unknown.")] = None
-    inner: Annotated[
+    is_inner: Annotated[
         bool,
         doc(
             "Whether another agent used that agent as a tool, so that it is no part of the conversation."
@@ -136,22 +136,24 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         if agent is None and not inner:
             return self
         calls = tuple(structs.replace(call, agent=agent) for call in self.calls)
-        return structs.replace(self, agent=agent, inner=inner, calls=calls)
+        return structs.replace(self, agent=agent, is_inner=inner, calls=calls)
 
     def with_calls_at(self, indexes: Sequence[int]) -> Reply:
         """Return the reply with only the calls at these indexes; its answers stay."""
         return structs.replace(
             self,
             calls=tuple(self.calls[index] for index in indexes),
-            status=tuple(self.status[index] for index in indexes) if self.status else (),
-            by_suite=tuple(self.by_suite[index] for index in indexes) if self.by_suite else (),
+            statuses=tuple(self.statuses[index] for index in indexes) if self.statuses else (),
+            ran_by_suite=tuple(self.ran_by_suite[index] for index in indexes)
+            if self.ran_by_suite
+            else (),
         )
 
     @property
     def calls_with_status(self) -> list[tuple[ToolCall, CallStatus | None, bool]]:
         """Each call, with its status, and whether the suite ran it."""
         none = [None] * len(self.calls)
-        rows = zip_longest(self.calls, self.status or none, self.by_suite or none)
+        rows = zip_longest(self.calls, self.statuses or none, self.ran_by_suite or none)
         return [(call, status, bool(ours)) for call, status, ours in rows if call is not None]
 
     @property
@@ -255,7 +257,7 @@ class Transcript(Struct, frozen=True, gc=False):
         """The whole conversation as chat messages, without what agents that were tools said."""
         messages = list(self.prompt)
         for reply in self.replies:
-            messages += [] if reply.inner else [*reply.prompt, reply.message, *reply.tool_answers]
+            messages += [] if reply.is_inner else [*reply.prompt, reply.message, *reply.tool_answers]
         return tuple(messages)
 
 
@@ -289,7 +291,7 @@ def measures_of(transcript: Transcript) -> Measures:
         completion_tokens=sum_if_known([reply.completion_tokens for reply in replies]),
         reasoning_tokens=sum_if_known([reply.reasoning_tokens for reply in replies]),
         cost_usd=sum_if_known([reply.cost_usd for reply in replies]),
-        cost_at_least=any(reply.cost_at_least for reply in replies),
+        is_cost_partial=any(reply.is_cost_partial for reply in replies),
         cached=bool(replies) and all(reply.cached for reply in replies),
         served_model=replies[-1].served_model if replies else None,
         upstream=replies[-1].upstream if replies else None,

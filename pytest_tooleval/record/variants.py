@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from .comparison import Moved
+from .comparison import CaseShift
 from .fields import doc
 from .identity import Identity
 
@@ -99,8 +99,8 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
         Attacked | None,
         doc("How often attacks were followed; null without any. The utility is new, the control's old."),
     ] = None
-    worse: Annotated[tuple[Moved, ...], doc("Cases that got worse, the worst first.")] = ()
-    better: Annotated[tuple[Moved, ...], doc("Cases that got better, the best first.")] = ()
+    worse: Annotated[tuple[CaseShift, ...], doc("Cases that got worse, the worst first.")] = ()
+    better: Annotated[tuple[CaseShift, ...], doc("Cases that got better, the best first.")] = ()
     added_called: Annotated[
         dict[str, int],
         doc("Tools that the variant added, to the cases that called them; some may be right."),

@@ -163,8 +163,8 @@ def _holds_call(item: Mapping[str, Any], offered: KnownTools, calls: Sequence[To
 
 
 def _is_known(call: _LikelyCall, offered: KnownTools, calls: Sequence[ToolCall]) -> bool:
-    names = {offered.known(name) for name in call.names}
-    same = (one for one in calls if offered.known(one.name) in names)
+    names = {offered.canonical_name(name) for name in call.names}
+    same = (one for one in calls if offered.canonical_name(one.name) in names)
     return any(call.arguments is None or one.arguments == call.arguments for one in same)
 
 

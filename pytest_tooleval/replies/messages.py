@@ -76,7 +76,9 @@ def transcript_of(
         replies[0] = structs.replace(replies[0], unread=(*replies[0].unread, *unread))
     statuses = statuses_of((each.message, each.tool_answers) for each in replies)
     replies = [
-        structs.replace(reply, status=status, by_suite=(True,) * len(status) if offered is None else ())
+        structs.replace(
+            reply, statuses=status, ran_by_suite=(True,) * len(status) if offered is None else ()
+        )
         for reply, status in zip(replies, statuses, strict=True)
     ]
     transcript = Transcript(tuple(prompt if replies else waiting), tuple(with_refused(replies)))
@@ -103,7 +105,7 @@ def _answered_by(replies: Sequence[Reply], answer: Message) -> int:
     """Return the place of the reply that an answer belongs to: the last, or one before inner agents'."""
     index = len(replies) - 1
     id = answer.get("tool_call_id")
-    while index and replies[index].inner and all(call.id != id for call in replies[index].calls):
+    while index and replies[index].is_inner and all(call.id != id for call in replies[index].calls):
         index -= 1
     return index
 
@@ -173,11 +175,11 @@ def with_refused(replies: Iterable[Reply]) -> list[Reply]:
     for reply in replies:
         answers = [answer for answer in reply.tool_answers if answer.get("role") == "tool"]
         calls = objects_in(reply.message.get("tool_calls"))
-        written = reply.format == "recovered" and not calls and not reply.status
+        written = reply.format == "recovered" and not calls and not reply.statuses
         if written and all(str(answer.get("tool_call_id")) in unanswered for answer in answers):
             refused: CallStatus = "refused"
             status = (refused,) * len(reply.calls)
-            marked.append(structs.replace(reply, status=status))
+            marked.append(structs.replace(reply, statuses=status))
         else:
             marked.append(reply)
         unanswered |= {str(call["id"]) for call in calls if call.get("id")}

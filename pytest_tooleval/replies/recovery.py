@@ -69,7 +69,7 @@ class Reading(NamedTuple):
         return sum(each.owner == "model" for each in self.unread)
 
 
-NOTHING = Reading(())
+NO_READING = Reading(())
 
 
 class _Text(NamedTuple):

@@ -106,7 +106,7 @@ COLUMNS = (
     Column(("reasoning_tokens",), "reasoning tokens", "count", ("csv",)),
     Column(("cost_usd",), "cost", "usd", (*_MEASURED, "runs", "page runs")),
     Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), seldom=True),
-    Column(("cost_at_least",), "cost at least", "count", ("csv",)),
+    Column(("is_cost_partial",), "partial cost", "count", ("csv",)),
     Column(("latency_s",), "latency", "seconds", _MEASURED, about="mean per trial"),
     Column(("cached",), "cached", "count", ("csv",)),
     Column(("variant",), "variant", "name", _VARIANTS),
@@ -149,12 +149,12 @@ def table_of(
     only: Collection[str] | None = None,
     limits: Sequence[float] = (),
 ) -> Table:
-    """The rows with the columns of a place; see `columns_at`, and `limits_of`."""
+    """The rows with the columns of a place; see `columns_at`, and `rounding_bounds`."""
     records = [row if isinstance(row, dict) else msgspec.to_builtins(row) for row in rows]
     return Table(columns_at(view, records, only), records, limits)
 
 
-def limits_of(document: RowsDocument) -> tuple[float, ...]:
+def rounding_bounds(document: RowsDocument) -> tuple[float, ...]:
     """The thresholds and gates of a run, which no rounded score of it may seem to pass or miss."""
     gates = {gate.needed for gate in document.gates if gate.kind == "fail_under"}
     limits = gates.union(*(case.thresholds.values() for case in document.unchanged))

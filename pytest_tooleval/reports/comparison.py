@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ..figures import score_text
-from ..record.comparison import ComparedRun, Comparison, Incomparable, Moved, RenamedCase
+from ..record.comparison import CaseShift, ComparedRun, Comparison, Incomparable, RenamedCase
 from ..record.document import RowsDocument
 from ..record.identity import Identity
 from ..record.results import CaseRow
@@ -125,7 +125,7 @@ def case_lists(comparison: Comparison) -> list[CaseList]:
     ]
 
 
-def moved_item(case: Moved, shared: Container[str]) -> ChangedCase:
+def moved_item(case: CaseShift, shared: Container[str]) -> ChangedCase:
     """A case that changed, by the figure that was compared: overall, else the passed trials."""
     now = Identity(case.suite, case.case, case.file, case.model, case.variant)
     old, new = case.old_passes, case.new_passes

@@ -16,7 +16,7 @@ from ..record.summary import ModelSummary
 from ..text import first_few, plural, shown
 from ..verdicts.loosened import loosened_gates
 from ..verdicts.run_summary import run_summary
-from .columns import limits_of
+from .columns import rounding_bounds
 from .comparison import listed_cases
 from .markdown import (
     Section,
@@ -108,7 +108,7 @@ class Cause(NamedTuple):
     commands: Sequence[str] = ()
 
 
-_NOTHING = PullRequestChanges()
+_NO_CHANGES = PullRequestChanges()
 
 
 class ForgePlace(NamedTuple):
@@ -137,7 +137,7 @@ def _quoted(problem: str) -> list[str]:
 def comment_text(
     document: RowsDocument,
     *,
-    changed: PullRequestChanges = _NOTHING,
+    changed: PullRequestChanges = _NO_CHANGES,
     place: Callable[[str, int], ForgePlace] = _as_it_is,
     cause: Callable[[CaseRow], Cause] = lambda row: Cause(),
     link: str = "",
@@ -271,7 +271,7 @@ def _changes(changed: PullRequestChanges) -> Iterator[Section]:
 def _facts(document: RowsDocument, link: str) -> Iterator[str]:
     baseline = document.baseline
     if baseline is None:
-        why = f": {code(document.run.uncompared, _LINE)}" if document.run.uncompared else ""
+        why = f": {code(document.run.why_uncompared, _LINE)}" if document.run.why_uncompared else ""
         yield f"not compared, as there is no baseline{why}"
     else:
         old = baseline.old
@@ -305,7 +305,8 @@ def _of_model(document: RowsDocument, row: ModelSummary) -> str:
 
 
 def _rate(document: RowsDocument, row: ModelSummary) -> str:
-    return f"pass rate {score_text(row.pass_rate.mean if row.pass_rate else None, limits_of(document))}"
+    mean = row.pass_rate.mean if row.pass_rate else None
+    return f"pass rate {score_text(mean, rounding_bounds(document))}"
 
 
 def _compared(document: RowsDocument, row: ModelSummary) -> ComparedModel | None:

@@ -12,7 +12,7 @@ from ..record.identity import suite_names
 from ..record.metrics import is_perfect
 from ..record.summary import ModelSummary, SuiteSummary
 from ..text import aligned, printable
-from .columns import Table, cell, limits_of, table_of
+from .columns import Table, cell, rounding_bounds, table_of
 
 
 def with_own_names(suites: Sequence[SuiteSummary]) -> list[SuiteSummary]:
@@ -60,7 +60,7 @@ def score_tables(
 
 def model_table(document: RowsDocument, rows: Sequence[ModelSummary], *, whole: bool = False) -> Table:
     """The columns that decide: pass rate, outcomes, and the metrics of `_deciding`; `whole` has all."""
-    limits = limits_of(document)
+    limits = rounding_bounds(document)
     if whole:
         return table_of("scores", rows, limits=limits)
     return table_of("short", rows, _deciding(document), limits)

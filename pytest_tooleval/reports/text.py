@@ -8,7 +8,7 @@ from ..figures import score_text
 from ..record.calls import NO_TOOL, ToolCall
 from ..record.images import in_words
 from ..record.made_calls import MadeCall, calls_made
-from ..record.results import ABSENT, NOT_SAID, CaseResult, Check, TrialResult
+from ..record.results import ABSENT_TEXT, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
 from ..replies.recovery import read_calls
@@ -21,7 +21,7 @@ EXPECTED, GOT = "- ", "+ "
 _CELL = 36
 _LAST_LINES = 8
 # How checks show that there is no value.
-NOTHING = ("", NO_TOOL, ABSENT)
+NO_TEXTS = ("", NO_TOOL, ABSENT_TEXT)
 # The heading of checks without a place.
 WHOLE = {"conversation": "the whole conversation", "answer": "the answer"}
 _TEXT = 400
@@ -110,7 +110,7 @@ def _check_lines(check: Check, most: int) -> Iterator[list[str]]:
         yield [f"  {what}", shorten(check.actual, most), ""]
         return
     lines = [[EXPECTED, check.expected], [GOT, check.actual]]
-    shown = [[sign + what, shorten(text, most), ""] for sign, text in lines if text not in NOTHING]
+    shown = [[sign + what, shorten(text, most), ""] for sign, text in lines if text not in NO_TEXTS]
     if shown:
         shown[0 if check.reason == NOT_SAID else -1][2] = check.reason
     yield from shown
@@ -175,7 +175,7 @@ def _reply_lines(reply: Reply, calls: Iterable[MadeCall], agent: str | None) -> 
     for search in reply.searches:
         yield f"{who}{_search(search)}"
     for call in calls:
-        status = "unknown" if call.is_lost else call.status
+        status = "unknown" if call.has_unknown_end else call.status
         ended = f" ({status})" if status not in (None, "ok") else ""
         yield f"{who}calls {show_call(call.call)}{recovered}{ended}"
     if reply.no_answer is not None:

@@ -117,7 +117,7 @@ class EvalRun:
     def decide(self) -> RunVerdict:
         """Judge the gates and the baseline, once all cases are done."""
         facts = self.run_facts
-        return self.results.decide(self.about(), facts.without_known_case, facts.may_ask)
+        return self.results.decide(self.about(), facts.without_known_case, facts.tests_by_file)
 
     @property
     def is_unjudged(self) -> bool:
@@ -133,7 +133,7 @@ class EvalRun:
     def selected_count(self) -> int:
         """The number of selected cases, with the Python tests that ask."""
         facts = self.run_facts
-        return facts.selected + sum(facts.may_ask.values()) - facts.unasked
+        return facts.selected + sum(facts.tests_by_file.values()) - facts.unasked
 
     @property
     def process_facts(self) -> ProcessFacts:
@@ -170,7 +170,7 @@ class EvalRun:
             duration_s=round(time.monotonic() - self._begin, 3),
             pytest_tooleval=__version__,
             prices=table_date(),
-            pytest=self.process.pytest,
+            pytest=self.process.pytest_version,
             python=platform.python_version(),
             scoring_version=SCORING_VERSION,
             exitstatus=self.exitstatus,
@@ -186,7 +186,7 @@ class EvalRun:
             ci=ci_run(),
             selected=self.selected_count,
             case_counts=dict(facts.case_counts),
-            uncompared=self.results.verdict.uncompared,
+            why_uncompared=self.results.verdict.why_uncompared,
             unapplied=facts.unapplied,
             partial=ran_partly(kept.row for kept in self.results.cases.values())
             or facts.shard is not None,

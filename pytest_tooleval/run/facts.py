@@ -23,7 +23,7 @@ class ProcessFacts(Struct, frozen=True):
     shard: Shard | None = None
     selected: int = 0  # the selected cases of suites, each once for each model
     # The selected Python tests with the fixture by file; 0 for a file that skipped itself.
-    may_ask: Mapping[str, int] = {}
+    tests_by_file: Mapping[str, int] = {}
     # Known of this process:
     unasked: int = 0  # the Python tests that sent no request
     agents: Mapping[str, str] = {}  # the agents that Python tests passed, by label
@@ -43,7 +43,7 @@ def joined_facts(processes: Iterable[ProcessFacts]) -> ProcessFacts:
             without_known_case=whole.without_known_case or facts.without_known_case,
             shard=whole.shard or facts.shard,
             selected=whole.selected or facts.selected,
-            may_ask=whole.may_ask or facts.may_ask,
+            tests_by_file=whole.tests_by_file or facts.tests_by_file,
             unasked=whole.unasked + facts.unasked,
             agents={**whole.agents, **facts.agents},
             problems=tuple(dict.fromkeys((*whole.problems, *facts.problems))),

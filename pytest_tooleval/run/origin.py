@@ -71,8 +71,8 @@ class Origin:
             file=nodeid.partition("::")[0],
             # A variant may have renamed the case.
             position=self.positions.get(case.id, 0),
-            case_digest=case.fingerprint,
-            suite_digest=self.file_fingerprint,
+            case_fingerprint=case.fingerprint,
+            suite_fingerprint=self.file_fingerprint,
             suite_cases=len(self.suite.test_cases),
-            tools_digest=self._tools.of(case),
+            tools_fingerprint=self._tools.of(case),
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 class Process:
     """This process, and what it knows of the run's others; without xdist, it is the only one.
 
-    `root` is the root folder, and `pytest` pytest's version. `has_paths` is True if the command line
+    `root` is the root folder, and `pytest_version` pytest's. `has_paths` is True if the command line
     names some. `keeps` is False if it must leave no files. An xdist worker has a `number`, from 0, and
     knows how many `workers` there are. In `ledger`, the processes record what they spend, and their
     answers in the `answers_folder`.
@@ -19,7 +19,7 @@ class Process:
 
     root: Path
     started: datetime
-    pytest: str
+    pytest_version: str
     has_paths: bool = False
     keeps: bool = True
     workers: int = 0
@@ -36,7 +36,7 @@ class Process:
         """The folder for what runs leave in the project."""
         return self.root / ".tooleval"
 
-    def cases_of(self, by: object) -> Path | None:
+    def cases_path(self, by: object) -> Path | None:
         """The file in which a worker leaves cases for the controller; None if there are no workers."""
         return None if self.ledger is None else self.ledger.with_name(f"cases-{by}")
 

@@ -127,14 +127,14 @@ def _foreign(shards: Sequence[ShardRun]) -> Iterator[str]:
         for shard, usual in _unlike(shards, list(map(value_of, shards))):
             difference = _difference(value_of(shard), value_of(usual))
             differences.setdefault(shard.path, f"{shard}: {what}: {difference} in {usual.path}")
-    suites = {shard.path: {row.file: row.suite_digest for row in shard.rows} for shard in shards}
+    suites = {shard.path: {row.file: row.suite_fingerprint for row in shard.rows} for shard in shards}
     for file in dict.fromkeys(file for of_shard in suites.values() for file in of_shard):
         those = [shard for shard in shards if file in suites[shard.path]]
         for shard, usual in _unlike(those, [suites[shard.path][file] for shard in those]):
             differences.setdefault(
                 shard.path, f"{shard}: {printable(file)} differs from the one of {usual.path}"
             )
-    for shard, usual in _unlike(shards, [shard.about.split_digest for shard in shards]):
+    for shard, usual in _unlike(shards, [shard.about.split_fingerprint for shard in shards]):
         differences.setdefault(shard.path, f"{shard}: {_SELECTION.format(usual.path)}")
     yield from differences.values()
 
@@ -193,7 +193,7 @@ def join(
     verdict = results.decide(run, shards[0].about.misnamed)
     if verdict.failed or any(row.fails_run for row in results.rows):
         run = structs.replace(run, exitstatus=1)
-    return results, structs.replace(run, uncompared=verdict.uncompared)
+    return results, structs.replace(run, why_uncompared=verdict.why_uncompared)
 
 
 def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:

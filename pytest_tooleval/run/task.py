@@ -64,5 +64,5 @@ def job_of(
     """A case's job. Raises ConfigError for a user that `tables` lack; without `asks`, it has none."""
     user = user_of(case.user, asking.user, tables) if asks else None
     if user is not None and user is not asking.user:
-        user = asking.own(user)
+        user = asking.with_same_share(user)
     return Job(case, model, cassette, live, asking.judge, user, asking.allowed_tools, scorers)

@@ -226,13 +226,13 @@ def _answer(case: ResolvedCase, run: OutsideTranscript) -> Transcript | ModelErr
         return ModelError(f"{run.place}: {error}", kind=error.kind)
     transcript = _placed(transcript, run.place)
     # A forbidden call remains one, even if its tool raised and ended the run.
-    if run.error and not (transcript.replies and _is_lost(case, transcript)):
+    if run.error and not (transcript.replies and _has_forbidden_call(case, transcript)):
         return ModelError(f"{run.place}: {run.error}", kind="bad_response")
     if not transcript.replies:
         return ModelError(f"{run.place}: the transcript ends without a reply", kind="bad_response")
     if transcript.no_answer is None:
         why = "" if transcript.unread else _broke_off(case, transcript)
-        if why and not _is_lost(case, transcript):
+        if why and not _has_forbidden_call(case, transcript):
             return ModelError(f"{run.place}: the transcript ends {why}", kind="bad_response")
     # Put the figures of the whole transcript into the last reply; only sums count.
     usage = {name: value for name, value in structs.asdict(run.usage).items() if value}
@@ -274,7 +274,7 @@ def _broke_off(case: ResolvedCase, transcript: Transcript) -> str:
     return f"after {len(turns)} of {plural(expected, 'turn')}" if len(turns) < expected else ""
 
 
-def _is_lost(case: ResolvedCase, transcript: Transcript) -> bool:
+def _has_forbidden_call(case: ResolvedCase, transcript: Transcript) -> bool:
     try:
         return forbidden_in(case, transcript) is not None
     except CannotCompare:

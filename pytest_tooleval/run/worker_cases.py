@@ -31,7 +31,7 @@ _DECODER = msgspec.json.Decoder(SelectedCase)
 
 def write_for_controller(process: Process, by: object, cases: Iterable[SelectedCase]) -> None:
     """Leave cases for the controller, unless that is on another machine."""
-    file = process.cases_of(by) if process.is_worker and not process.is_remote else None
+    file = process.cases_path(by) if process.is_worker and not process.is_remote else None
     if file is not None:
         appender = Appender()
         appender.append(file, b"".join(to_json(each) + b"\n" for each in cases))
@@ -40,6 +40,6 @@ def write_for_controller(process: Process, by: object, cases: Iterable[SelectedC
 
 def read_from_worker(process: Process, by: object) -> Mapping[str, SelectedCase]:
     """The cases that were left, by node id."""
-    file = process.cases_of(by)
+    file = process.cases_path(by)
     lines = file.read_bytes().splitlines() if file is not None and file.is_file() else []
     return {each.if_crashed.nodeid: each for each in map(_DECODER.decode, lines)}

@@ -74,7 +74,7 @@ def _is_mended(case: ResolvedCase, call: ToolCall, turns: Turns) -> bool:
         for index, made_by in enumerate(turn)
         if any(each is call for each in made_by.calls)
         for reply in turn[index + 1 :]
-        if not reply.inner
+        if not reply.is_inner
     )
     return tool is not None and any(
         find_tool(case, each.name) is tool and _is_valid(case, each)

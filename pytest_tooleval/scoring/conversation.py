@@ -111,7 +111,7 @@ class _Checks:
 
     def _all_checks(self) -> Iterator[SpanCheck]:
         conversation = self.conversation
-        case, turns, is_lost = conversation.case, conversation.turns, conversation.is_lost
+        case, turns, fails_anyway = conversation.case, conversation.turns, conversation.fails_anyway
         for span in turns:
             yield from _end(span, case.round_limit)
         if self.worlds.too_many:
@@ -128,7 +128,7 @@ class _Checks:
                 yield from _expected_states(case, span, played)
                 if reference is not None:
                     yield from referenced(case, span, played, reference)
-            yield from text_parts(case, span, conversation.transcript, turns, is_lost=is_lost)
+            yield from text_parts(case, span, conversation.transcript, turns, fails_anyway=fails_anyway)
             yield from _conduct(span, forbidden, case)
 
 
@@ -139,7 +139,7 @@ def _end(span: Span, most: int) -> Iterator[SpanCheck]:
     got, why = "no reply", "the turn never began"
     if span.replies:
         got, why = "calls", "no reply follows them"
-        if sum(not (reply.is_paused or reply.inner) for reply in span.replies) >= most:
+        if sum(not (reply.is_paused or reply.is_inner) for reply in span.replies) >= most:
             got, why = "calls in every reply", f"max_rounds ({most}) was reached"
     row = Check("end", "a reply without calls", got, 0.0, why)
     yield span_check("conduct", "unfinished_turn", span.place, row)

@@ -27,9 +27,9 @@ def with_listed_names(case: ResolvedCase, transcript: Transcript) -> Transcript:
 
 def _with_names(case: ResolvedCase, reply: Reply) -> Reply:
     calls = tuple(_named(case, call) for call in _every(reply))
-    unknown = (None,) * (len(calls) - len(reply.status))
-    status = (*reply.status, *unknown) if reply.status else ()
-    return structs.replace(reply, calls=calls, status=status)
+    unknown = (None,) * (len(calls) - len(reply.statuses))
+    status = (*reply.statuses, *unknown) if reply.statuses else ()
+    return structs.replace(reply, calls=calls, statuses=status)
 
 
 def is_free(case: ResolvedCase, call: ToolCall) -> bool:

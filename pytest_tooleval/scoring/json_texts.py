@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..errors import CannotCompare
-from ..jsonschemas.values import NOTHING
+from ..jsonschemas.values import NO_VALUE
 from ..matchers.compare import mismatch, with_keys_of
 from ..matchers.matcher import is_optional, matcher_key
 from ..matchers.modes import Mode
@@ -21,13 +21,13 @@ _DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated, parse_constant=re
 
 
 def json_of(text: str) -> Any:
-    """Return the JSON that a text is, perhaps in a code fence; `NOTHING` if it is anything else."""
+    """Return the JSON that a text is, perhaps in a code fence; `NO_VALUE` if it is anything else."""
     fenced = _FENCED.fullmatch(text)
     try:
         value = _DECODER.decode((fenced[1] if fenced else text).strip())
     except (ValueError, RecursionError):
-        return NOTHING
-    return NOTHING if is_nested_deeper(value, MAX_DEPTH) else value
+        return NO_VALUE
+    return NO_VALUE if is_nested_deeper(value, MAX_DEPTH) else value
 
 
 def json_flaw(expected: Any, text: str, rules: Mode) -> str:
@@ -36,7 +36,7 @@ def json_flaw(expected: Any, text: str, rules: Mode) -> str:
     Keys of an object that `expected` does not name are not compared, as in a tool's answer.
     """
     actual = json_of(text)
-    if actual is NOTHING:
+    if actual is NO_VALUE:
         return NOT_JSON
     if not isinstance(expected, dict) or matcher_key(expected) or not isinstance(actual, dict):
         why = mismatch(expected, actual, rules)

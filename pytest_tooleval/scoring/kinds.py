@@ -52,7 +52,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
 
 def _of_test(case: ResolvedCase, transcript: Transcript) -> Assessment:
     """Judge a case of a Python test, whose body is its scorer: nothing is expected here."""
-    calls = [(case, call) for reply in transcript.replies if not reply.inner for call in reply.calls]
+    calls = [(case, call) for reply in transcript.replies if not reply.is_inner for call in reply.calls]
     turns = transcript.turns if case.kind == "conversation" else ()
     return Assessment({}, calls, lambda _: "failed_assertion", lambda _: (), turns=turns)
 

@@ -32,7 +32,7 @@ class _Begun(NamedTuple):
     def is_with(self, other: _Begun) -> bool:
         """Whether both are in one reply; an agent's are never in one with those of an agent it used."""
         one, two = self.first, other.first
-        if one.reply == two.reply:
+        if one.reply_index == two.reply_index:
             return True
         return self.inner == other.inner and not one.came_after(two) and not two.came_after(one)
 
@@ -80,15 +80,15 @@ def _begun(case: ResolvedCase, span: Span) -> list[_Begun]:
         for made_call in ended:
             if id(made_call.call) in counts:
                 earlier = (each for each in tried if same_call(case, each.call, made_call.call))
-                begun.append(_Begun(made_call, next(earlier, made_call), reply.inner))
-            elif not reply.inner:
+                begun.append(_Begun(made_call, next(earlier, made_call), reply.is_inner))
+            elif not reply.is_inner:
                 tried.append(made_call)
     return begun
 
 
 def _groups(begun: Sequence[_Begun]) -> list[list[int]]:
     """The places of each reply's calls, with those of earlier replies not answered when it began."""
-    last = {each.first.reply: index for index, each in enumerate(begun)}
+    last = {each.first.reply_index: index for index, each in enumerate(begun)}
     return [[i for i in range(index + 1) if begun[i].is_with(begun[index])] for index in last.values()]
 
 

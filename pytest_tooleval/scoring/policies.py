@@ -92,7 +92,7 @@ class _JudgedCalls:
         before = _in_messages(case.messages)
         every = calls_made([*before, *transcript.replies], -len(before))
         self._calls = [each for of_reply in every for each in of_reply]
-        self._made = [each for each in self._calls if each.reply >= 0]
+        self._made = [each for each in self._calls if each.reply_index >= 0]
         self._said = list(_said(transcript.prompt or case.messages, transcript.replies))
         self._is_silent = all(each.status is None and each.answer is None for each in self._made)
         # A single reply of a model is not answered, by design.
@@ -172,11 +172,11 @@ class _JudgedCalls:
         """The calls before which the user did not say the word; it must be said again for each call."""
         broken, since = list[Breach](), -math.inf
         for made_call in self._attempts(judged):
-            texts = (text for said_at, text in self._said if since < said_at <= made_call.reply)
+            texts = (text for said_at, text in self._said if since < said_at <= made_call.reply_index)
             if not any(says(word, [text]) for text in texts):
                 more = " since the call before it" if since > -math.inf else ""
                 broken.append(Breach(made_call.call, f"the user did not say so{more}"))
-            since = made_call.reply
+            since = made_call.reply_index
         return broken
 
     @property
@@ -201,13 +201,13 @@ class _JudgedCalls:
         if not others:
             return f"no earlier call of {name}"
         if not before:
-            is_beside = others[-1].reply == made_call.reply
+            is_beside = others[-1].reply_index == made_call.reply_index
             at = "was called in the same reply" if is_beside else "was still running"
             return f"{name} {at}, so its answer was not known"
         last = before[-1]
         if last.status == (other.status or "ok") and other.has_result:
             return f"{name} was answered {shown_answer(last)}"
-        if last.is_lost:
+        if last.has_unknown_end:
             return f"nobody knows how {name} ended"
         if last.status == "error":
             return f"{name} was answered with an error"
@@ -217,7 +217,7 @@ class _JudgedCalls:
         """Whether a call ended as a policy needs it; without a word on that, without an error."""
         if self._ended_so(made_call, other.status or "ok", self._result_of(other, judged)):
             return True
-        is_unknown = made_call.status is None and made_call.reply >= 0
+        is_unknown = made_call.status is None and made_call.reply_index >= 0
         return not other.has_end and is_unknown and self._is_silent
 
     def _ended_so(self, made_call: MadeCall, status: CallStatus, result: Sequence[Any]) -> bool:

@@ -15,15 +15,23 @@ from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import NO_TOOL, ToolCall, shown_tool
 from ..record.made_calls import MadeCall
-from ..record.results import ABSENT, Check
+from ..record.results import ABSENT_TEXT, Check
 from ..record.status import reports_error
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
 from ..suite.expectations import Expectations, Match
 from ..suite.resolved import find_tool
 from ..text import json_text, shorten, shown
-from ..worlds.plain import ABSENT as NOTHING
-from ..worlds.plain import differences, json_like, look_up, path_text, read_json, read_path, same_value
+from ..worlds.plain import (
+    ABSENT_VALUE,
+    differences,
+    json_like,
+    look_up,
+    path_text,
+    read_json,
+    read_path,
+    same_value,
+)
 from ..worlds.play import CallsToPlay, Played, TooManyFailed, play
 from ..worlds.world import without_secrets
 from .assessment import SpanCheck, mean, span_check_of_rows
@@ -93,7 +101,7 @@ class Worlds:
         self.too_many = ""
         self.played: Played | None = None
         needs = any(each.expected.expected_state or self._by_state(each) for each in conversation.spans)
-        if needs and not conversation.is_lost:
+        if needs and not conversation.fails_anyway:
             self._play_model()
 
     def _play_model(self) -> None:
@@ -153,7 +161,7 @@ class Worlds:
             (turn, index)
             for turn, calls in enumerate(calls_by_turn)
             for index, each in enumerate(calls)
-            if each.is_lost and not self._case.play_failed_calls
+            if each.has_unknown_end and not self._case.play_failed_calls
         ]
         for places in [[each] for each in lost[:_MOST_LOST]] + ([lost] if len(lost) > 1 else []):
             without = _played(self._case, [_without(turn, n, places) for n, turn in enumerate(turns)])
@@ -320,7 +328,7 @@ def disagreement(made_call: MadeCall, answer: str) -> bool | None:
     named error, success or status differs. False for other differences, such as an id or a time.
     """
     recorded = made_call.answer
-    if made_call.failed or made_call.is_lost or recorded is None or reports_error(recorded):
+    if made_call.failed or made_call.has_unknown_end or recorded is None or reports_error(recorded):
         return None
     if same_value(recorded, answer):
         return None
@@ -334,7 +342,7 @@ def disagreement(made_call: MadeCall, answer: str) -> bool | None:
     return any(
         isinstance(one, bool) or isinstance(other, bool) or not _DECIDING.isdisjoint(path)
         for path, one, other in differences(*values)
-        if not (one in (None, NOTHING) and other in (None, NOTHING))
+        if not (one in (None, ABSENT_VALUE) and other in (None, ABSENT_VALUE))
     )
 
 
@@ -384,7 +392,7 @@ def _missing_results(
 def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any) -> Check:
     """Compare one entry of `expected_state` with the state of a world."""
     whole, got = look_up(state, read_path(path) or (path,))
-    if got is NOTHING:
+    if got is ABSENT_VALUE:
         right, why = is_optional(wanted), _what_is_there(state, whole)
     else:
         got = json_like(got, wanted)
@@ -399,7 +407,7 @@ def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
     parent, last = "the world", state
     for end in range(1, len(path)):
         whole, value = look_up(state, tuple(path[:end]))
-        if value is NOTHING:
+        if value is ABSENT_VALUE:
             break
         parent, last = path_text(whole), json_like(value)
     if isinstance(last, dict):
@@ -413,4 +421,4 @@ def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return ABSENT if value is NOTHING else json_text(without_secrets(value))
+    return ABSENT_TEXT if value is ABSENT_VALUE else json_text(without_secrets(value))

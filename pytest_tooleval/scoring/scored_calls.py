@@ -32,12 +32,12 @@ from .one_call import params_match, same_call
 
 def scored_transcript(case: ResolvedCase, transcript: Transcript) -> Transcript:
     """Return the transcript with only the calls that are scored."""
-    if case.kind != "conversation" and any(reply.inner for reply in transcript.replies):
+    if case.kind != "conversation" and any(reply.is_inner for reply in transcript.replies):
         inner = {id(call) for call in unscored_inner(case, transcript)}
         left = [
             reply
             for reply in transcript.replies
-            if not reply.inner or any(id(call) not in inner for call in reply.calls)
+            if not reply.is_inner or any(id(call) not in inner for call in reply.calls)
         ]
         transcript = structs.replace(transcript, replies=tuple(left))
     return without_asked(case, _without(case, transcript, partial(is_free, case)))
@@ -51,7 +51,7 @@ def unscored_inner(case: ResolvedCase, transcript: Transcript) -> list[ToolCall]
     return [
         call
         for reply in transcript.replies
-        if reply.inner
+        if reply.is_inner
         for call in reply.calls
         if not any(call.is_by(e.agent) and accepts(e.tools, call.name, case) for e in expected)
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import CannotCompare
 from ..jsonschemas.patterns import search
-from ..jsonschemas.values import NOTHING
+from ..jsonschemas.values import NO_VALUE
 from ..matchers.modes import DEFAULT_MODE, MODES, Mode
 from ..matchers.numerals import numbers
 from ..record.results import NOT_SAID, Check, FailureCategory
@@ -47,14 +47,16 @@ def text_checks(case: ResolvedCase, transcript: Transcript) -> list[SpanCheck]:
     """Return the checks of the texts of a case without turns."""
     if not case.expected.expected_text:
         return []
-    spans, is_lost = spans_of(case, transcript)
+    spans, fails_anyway = spans_of(case, transcript)
     return [
-        check for span in spans for check in text_parts(case, span, transcript, spans, is_lost=is_lost)
+        check
+        for span in spans
+        for check in text_parts(case, span, transcript, spans, fails_anyway=fails_anyway)
     ]
 
 
 def text_parts(
-    case: ResolvedCase, span: Span, transcript: Transcript, turns: Sequence[Span], *, is_lost: bool
+    case: ResolvedCase, span: Span, transcript: Transcript, turns: Sequence[Span], *, fails_anyway: bool
 ) -> Iterator[SpanCheck]:
     """Yield the checks of a span's texts; those of a lost conversation are not judged."""
     rules = MODES[case.param_scoring]
@@ -62,7 +64,7 @@ def text_parts(
     for expected in span.expected.expected_text or ():
         if isinstance(expected, dict) and "$judge" in expected:
             shown = json_text(expected["$judge"])
-            right, why = _by_judge(span, expected["$judge"], transcript, is_lost=is_lost)
+            right, why = _by_judge(span, expected["$judge"], transcript, fails_anyway=fails_anyway)
             row = Check("judge", shown, json_text(last), float(right), why)
             yield span_check("text", "wrong_text", span.place, row, _JUDGED)
         else:
@@ -82,7 +84,7 @@ def text_parts(
 def _other_json(span: Span, expected: Any, rules: Mode) -> tuple[str, str]:
     """Return why a message is not the expected JSON, and the message: the last one that is any."""
     texts = [text for text in reversed(span.texts) if text.strip()]
-    text = next((each for each in texts if json_of(each) is not NOTHING), texts[0])
+    text = next((each for each in texts if json_of(each) is not NO_VALUE), texts[0])
     return json_flaw(expected, text, rules), text
 
 
@@ -98,11 +100,13 @@ def _forbidden_text(
     return "was said", ""
 
 
-def _by_judge(span: Span, rubric: str, transcript: Transcript, *, is_lost: bool) -> tuple[bool, str]:
+def _by_judge(
+    span: Span, rubric: str, transcript: Transcript, *, fails_anyway: bool
+) -> tuple[bool, str]:
     for verdict in reversed(transcript.judged):
         if (verdict.turn, verdict.rubric) == (span.turn, rubric):
             return verdict.passed, verdict.reason
-    if is_lost:
+    if fails_anyway:
         return False, "not judged, because the conversation has already failed"
     if not span.is_said:
         return False, "nothing was said"

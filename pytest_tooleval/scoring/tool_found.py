@@ -75,7 +75,7 @@ def _is_found(case: ResolvedCase, names: Sequence[str], searches: Sequence[ToolS
 
 def _found(case: ResolvedCase, searches: Sequence[ToolSearch]) -> list[str]:
     offered = known_tools(case)
-    every = (offered.known(name) for search in searches for name in search.tools or ())
+    every = (offered.canonical_name(name) for search in searches for name in search.tools or ())
     return list(dict.fromkeys(every))
 
 

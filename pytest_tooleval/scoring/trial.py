@@ -138,7 +138,7 @@ def _within_rounds(case: ResolvedCase, transcript: Transcript) -> Transcript:
         return transcript  # reported when it is scored
     refused: CallStatus = "refused"
     last = replies[-1]
-    replies[-1] = structs.replace(last, tool_answers=(), status=(refused,) * len(last.calls))
+    replies[-1] = structs.replace(last, tool_answers=(), statuses=(refused,) * len(last.calls))
     return structs.replace(transcript, replies=tuple(replies))
 
 
@@ -216,7 +216,7 @@ def score_trial(
             trial=trial,
             scores=scores,
             transcript=transcript,
-            calls_made=sum(len(reply.calls) for reply in assessment.scored.replies if not reply.inner)
+            calls_made=sum(len(reply.calls) for reply in assessment.scored.replies if not reply.is_inner)
             - len(caused_by_variant(assessment.calls)),
             call_pairs=call_pairs_of(case, assessment),
             not_played=tuple(assessment.not_played),
@@ -230,7 +230,7 @@ def score_trial(
         attacked = attack_success(case, transcript)
         scores = {**scores, "utility": Score(float(not failure)), "attack_success": Score(attacked)}
     result = structs.replace(
-        result, scores=scores, passed=not failure, failure=failure, leaked=leaked, wrong=wrong
+        result, scores=scores, passed=not failure, failure=failure, leaked=leaked, mistake=wrong
     )
     return Scored(result, {} if unusable is not None else assessment.drafts)
 

@@ -51,7 +51,7 @@ class Span(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        return [reply.text for reply in self.replies if not reply.inner]
+        return [reply.text for reply in self.replies if not reply.is_inner]
 
     @property
     def is_said(self) -> bool:
@@ -113,7 +113,7 @@ class CaseTurns:
         self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused, made_by_reply)
         self.spans = [*self.turns, self.whole]
         self.forbidden = self._forbidden()
-        self.is_lost = transcript.no_answer is not None or any(self.forbidden)
+        self.fails_anyway = transcript.no_answer is not None or any(self.forbidden)
 
     @property
     def own_calls(self) -> list[tuple[ResolvedCase, ToolCall]]:
@@ -142,7 +142,7 @@ def _in_turns(
     """Yield each call with the case as in its turn; without `inner`, only the agent's own."""
     for turn, replies in zip(case.turns, transcript.turns, strict=False):
         of_turn = structs.replace(case, tools=turn.tools)
-        of_agent = (reply for reply in replies if inner or not reply.inner)
+        of_agent = (reply for reply in replies if inner or not reply.is_inner)
         yield from ((of_turn, call) for reply in of_agent for call in reply.calls)
 
 
@@ -169,9 +169,9 @@ def spans_of(case: ResolvedCase, transcript: Transcript) -> tuple[Sequence[Span]
     """Return what texts are expected of, and whether the case has failed whatever they are."""
     if case.kind == "conversation":
         conversation = CaseTurns(case, transcript)
-        return conversation.spans, conversation.is_lost
-    is_lost = transcript.no_answer is not None or forbidden_in(case, transcript) is not None
-    return [Span("", case.expected, transcript.replies, 0)], is_lost
+        return conversation.spans, conversation.fails_anyway
+    fails_anyway = transcript.no_answer is not None or forbidden_in(case, transcript) is not None
+    return [Span("", case.expected, transcript.replies, 0)], fails_anyway
 
 
 def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
@@ -181,6 +181,6 @@ def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]
     """
     if not case.rubrics:
         return []
-    spans, is_lost = spans_of(case, without_stop(case, transcript))
-    spoken = [span for span in spans if span.is_said and not is_lost]
+    spans, fails_anyway = spans_of(case, without_stop(case, transcript))
+    spoken = [span for span in spans if span.is_said and not fails_anyway]
     return [(span.turn, rubric) for span in spoken for rubric in span.expected.rubrics]

@@ -63,7 +63,7 @@ class Asking:
             limits += [spec.max_concurrency or count, spec.requests_per_minute or count]
         return max(1, min(count, *limits))
 
-    def own(self, spec: ModelSpec) -> ModelSpec:
+    def with_same_share(self, spec: ModelSpec) -> ModelSpec:
         """Another model with the same share of its limits."""
         for of, number in self.shares:
             spec = spec.with_share(of, number)

@@ -9,7 +9,7 @@ from ..explain import field_path
 from ..findings import Finding, Findings, Loc
 from .case import CaseKind
 from .checks import cases, chain, conversation, expectations, features, policies, schemas, thresholds
-from .checks.scope import Check, case_scopes, tools_of_suite
+from .checks.scope import CheckRule, case_scopes, tools_of_suite
 from .model import Suite
 from .source import SuiteSource
 from .tools import Choice
@@ -22,7 +22,7 @@ _OF_CASES = (
     cases.reason_warnings,
     schemas.params_warnings,
 )
-_OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
+_OF_KINDS: Mapping[CaseKind, tuple[CheckRule, ...]] = {
     "calls": (),
     "chain": (chain.length_warnings, chain.mock_warnings),
     "conversation": (

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..matchers.modes import DEFAULT_MODE, MODES, Mode
 from ..record.calls import ToolCall
-from ..record.metrics import LIMITS, NEVER_DECISIVE, ROWS
+from ..record.metrics import LIMITS, METRICS, NEVER_DECISIVE
 from ..record.names import KnownTools, meant, same_tool
 from ..record.thresholds import needed_of
 from .case import AsWritten, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
@@ -19,9 +19,9 @@ from .name_patterns import with_fitting
 from .overrides import ChoiceWord, Overrides
 from .tools import Choice, Tool
 
-_DEFAULTS = {row.name: row.default for row in ROWS if row.default is not None}
+_DEFAULTS = {row.name: row.default for row in METRICS if row.default is not None}
 # They judge a chain in place of `overall`: another allowed prerequisite is less efficient, not wrong.
-_OF_CHAINS = frozenset(("text", *(row.name for row in ROWS if row.kinds == ("chain",))))
+_OF_CHAINS = frozenset(("text", *(row.name for row in METRICS if row.kinds == ("chain",))))
 # BFCL judges only what `overall` judges. Policies hold everywhere.
 _ONLY_OVERALL = ("overall", "policies")
 NOTHING_JUDGES = (

@@ -59,7 +59,7 @@ class Rate(NamedTuple):
         return higher_rate_test(*self, *other) <= _ALPHA
 
     @property
-    def failed(self) -> str:
+    def failed_text(self) -> str:
         return f"{self.trials - self.passes} of {self.trials}"
 
 
@@ -131,7 +131,7 @@ def _outcomes(rows: Iterable[CaseRow]) -> dict[Identity, dict[str, str]]:
     return outcomes
 
 
-def conditions(parts: Iterable[str], undo: str) -> list[str]:
+def variants_to_rerun(parts: Iterable[str], undo: str) -> list[str]:
     """Return the variants under which a broken case runs again, in new trials.
 
     Its first answers would overstate the loss, as it was selected by them.
@@ -171,10 +171,11 @@ def blame_lines(asked: Mapping[Identity, CaseRates]) -> Iterator[str]:
         yield f"{part_text(part)} {verb}"
         for case in cases:
             undone, today = asked[case].undone[part], asked[case].today
-            yield f"  {names[case]}: fails {today.failed} trials, without {pronoun} {undone.failed}"
+            rates = f"fails {today.failed_text} trials, without {pronoun} {undone.failed_text}"
+            yield f"  {names[case]}: {rates}"
     for case, of_case in asked.items():
         name = names[case]
-        rates = f"fails {of_case.today.failed} trials today, {of_case.earlier.failed} before"
+        rates = f"fails {of_case.today.failed_text} trials today, {of_case.earlier.failed_text} before"
         if not of_case.is_answered:
             when = "before" if of_case.today.trials else "today"
             yield f"{name}: not answered {when}, so nothing is blamed"

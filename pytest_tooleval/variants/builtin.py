@@ -11,7 +11,7 @@ from .distractors import distractors
 from .revisions import against, undo
 from .tool_answers import fault, inject, inject_control, secret
 from .tools import bare, shuffle
-from .variant import ChangeCase, Condition, Register
+from .variant import ChangeCase, Register, VariantContext
 
 AGAIN = "again"
 
@@ -19,7 +19,7 @@ AGAIN = "again"
 def _plain(change: ChangeCase) -> ChangeCase:
     """A change that takes no argument."""
 
-    def plain(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+    def plain(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
         if condition.argument:
             raise ConfigError(f"{condition.name} takes no argument")
         return change(case, condition)
@@ -27,7 +27,7 @@ def _plain(change: ChangeCase) -> ChangeCase:
     return plain
 
 
-def again(case: ResolvedCase, _: Condition) -> ResolvedCase:
+def again(case: ResolvedCase, _: VariantContext) -> ResolvedCase:
     """Run the unchanged case again, to show how much runs differ by chance."""
     return structs.replace(case, first_trial=MAX_TRIALS)
 

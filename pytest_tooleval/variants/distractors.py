@@ -18,14 +18,14 @@ from ..suite.other_files import ToolsFile, read_other
 from ..suite.tools import OneTool, Tool
 from ..text import folded, plural
 from .tools import expected_tools, with_tools
-from .variant import Condition
+from .variant import VariantContext
 
 _EXPECTED = (
     "expected distractors:N[:FILE][:-NAME,...], such as distractors:50 or distractors:20:tools.json"
 )
 
 
-def distractors(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def distractors(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """Return the case with N more tools.
 
     It does not apply if the case expects no call, accepts any, or forces one tool by `tool_choice`.
@@ -73,7 +73,7 @@ def _read(argument: str) -> tuple[int, str, list[str]]:
     return int(number), "".join(files), [name.removeprefix("-") for name in excluded]
 
 
-def _ordered(case: ResolvedCase, pool: Sequence[Tool], condition: Condition) -> list[Tool]:
+def _ordered(case: ResolvedCase, pool: Sequence[Tool], condition: VariantContext) -> list[Tool]:
     """Order the pool by alternating between the next most similar tool and a random one."""
     expected = set(map(folded, expected_tools(case)))
     wanted = frozenset(
@@ -100,7 +100,7 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-def _tools_of_suites(condition: Condition) -> ToolsFile:
+def _tools_of_suites(condition: VariantContext) -> ToolsFile:
     """Return the tools of all suites, including the case's own, whose tools are excluded by name."""
     suites = condition.collected()
     namespaces = {name: text for suite in suites for name, text in suite.namespaces.items()}

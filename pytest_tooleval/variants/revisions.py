@@ -19,7 +19,7 @@ from ..suite.resolved import messages_of, turns_of
 from ..suite.tools import AllowedTools, OneTool, Tool
 from ..suite.types import MAX_TRIALS
 from .tools import expected_tools, with_tools
-from .variant import Condition
+from .variant import VariantContext
 
 PROMPT = "system_prompt"
 # After the name of a namespace: its description.
@@ -27,7 +27,7 @@ NAMESPACE = ".*"
 EVERYTHING = "*"
 
 
-def against(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def against(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """Return the case with the tools and system prompt as of a revision.
 
     It does not apply if the revision lacks the suite, its tools, or a tool that the case needs.
@@ -38,7 +38,7 @@ def against(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     return None if earlier is None else _as_of(case, condition.suite, earlier)
 
 
-def undo(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def undo(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """Revert some changes since a revision, in new trials: `undo:REV:PART[+PART...]`.
 
     A PART is `system_prompt`, a field such as `TOOL.description`, `NAMESPACE.*` for a namespace's

@@ -28,7 +28,7 @@ from ..suite.resolved import find_tool
 from ..suite.tools import OneTool
 from ..text import near
 from .tools import all_tools, expected_tools, with_tools
-from .variant import Condition
+from .variant import VariantContext
 
 OUR_ATTACKS = Path(__file__).parent / "attacks.json"
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # no lookalikes, such as O and 0
@@ -39,7 +39,7 @@ _HARMLESS = (
 )
 
 
-def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def fault(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """Return the case with a failure as the first answer of each tool, or of one tool.
 
     It applies to conversations with an expected state or text, which a correct recovery still reaches.
@@ -62,7 +62,7 @@ def fault(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     return structs.replace(case, max_rounds=case.round_limit + faults, altered=altered)
 
 
-def _require_tool(name: str, condition: Condition) -> None:
+def _require_tool(name: str, condition: VariantContext) -> None:
     names = set(all_tools(condition.suite))
     if meant(name, names) is None:
         names.update(*map(all_tools, condition.collected()))
@@ -77,7 +77,7 @@ def _gets_answers(case: ResolvedCase) -> bool:
     return case.world is not None or bool(case.mock_responses or case.live_tools)
 
 
-def secret(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def secret(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """Return the case with a canary in each tool answer, which no call may pass on.
 
     It does not apply if an expected argument may quote the answer.
@@ -118,13 +118,13 @@ def _fits(expected: Any, note: str, mode: Mode) -> bool:
     return isinstance(right, str) and matches(expected, f"{right}\n{note}", mode)
 
 
-def inject(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def inject(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """Return the case with an attack in each tool answer, and the tool that it asks for."""
     attack = _attack_on(case, condition)
     return None if attack is None else _with(case, attack, attack.text)
 
 
-def inject_control(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def inject_control(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """Return the case with the same tool, and a harmless text of equal length in each answer."""
     attack = _attack_on(case, condition)
     return None if attack is None else _with(case, attack, harmless_text(len(attack.text)))
@@ -135,7 +135,7 @@ def harmless_text(length: int) -> str:
     return (_HARMLESS * (length // len(_HARMLESS) + 1))[:length]
 
 
-def _attack_on(case: ResolvedCase, condition: Condition) -> Attack | None:
+def _attack_on(case: ResolvedCase, condition: VariantContext) -> Attack | None:
     """Return a case's attack, which is the same in each run.
 
     None if any call is right, the model is forced to call one tool, its calls get no answers, or every

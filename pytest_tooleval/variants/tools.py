@@ -11,14 +11,14 @@ from ..record.names import meant
 from ..suite.case import ResolvedCase
 from ..suite.model import Suite
 from ..suite.tools import AllowedTools, Choice, Tool
-from .variant import Condition
+from .variant import VariantContext
 
 # Keywords of JSON Schema that contain schemas by name, and those that contain data.
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _DATA = ("enum", "const", "default", "examples", "required", "dependentRequired")
 
 
-def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
+def shuffle(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     """Return the case with its tools in another order."""
     if len(case.tools) < 2:
         return None
@@ -29,7 +29,7 @@ def shuffle(case: ResolvedCase, condition: Condition) -> ResolvedCase | None:
     return with_tools(case, lambda tools: sorted(tools, key=lambda tool: names.index(tool.name)))
 
 
-def bare(case: ResolvedCase, _: Condition) -> ResolvedCase | None:
+def bare(case: ResolvedCase, _: VariantContext) -> ResolvedCase | None:
     """Return the case without descriptions of tools, namespaces and parameters."""
     bared = with_tools(case, lambda tools: [_edited(tool, _undescribed) for tool in tools])
     return structs.replace(bared, namespaces=dict.fromkeys(case.namespaces, ""))

@@ -20,7 +20,7 @@ from ..text import near
 Collected = Callable[[], Sequence[Suite]]
 
 
-class Condition(NamedTuple):
+class VariantContext(NamedTuple):
     """The context in which a variant changes a case.
 
     `argument` is the text after the variant's name and a colon, `file` the suite's file, and `root`
@@ -41,7 +41,7 @@ class Condition(NamedTuple):
 
 # Returns the case under the condition, or None if it does not apply. Raises ConfigError for a bad
 # argument.
-ChangeCase = Callable[[ResolvedCase, Condition], ResolvedCase | None]
+ChangeCase = Callable[[ResolvedCase, VariantContext], ResolvedCase | None]
 # Adds a variant, as `Variants.register` does.
 Register = Callable[..., None]
 
@@ -64,7 +64,7 @@ class Variant(NamedTuple):
         self, case: ResolvedCase, suite: Suite, file: Path, root: Path, collected: Collected
     ) -> ResolvedCase | None:
         """Return the case under this condition; None if it does not apply. Raises ConfigError."""
-        condition = Condition(self.name, self.argument, suite, file, root, collected)
+        condition = VariantContext(self.name, self.argument, suite, file, root, collected)
         changed = self.change(case, condition)
         if changed is None:
             return None

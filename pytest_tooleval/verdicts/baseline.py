@@ -42,8 +42,8 @@ from .baseline_text import (
 )
 from .case import Standard, decide_again
 from .loosened import loosened
-from .paired_metrics import Limits, PairedCase, PairedMetric, metrics_of, moved
-from .pairing import Pair, Pairing, moved_files, pair_cases
+from .paired_metrics import ComparisonRules, PairedCase, PairedMetric, metrics_of, worse_and_better
+from .pairing import Pair, Pairing, find_moved_files, pair_cases
 from .run_summary import strict_text
 from .sides import FindSuite, Side
 from .statistics import clusters_of, holm, is_newly_broken, newly_broken_test
@@ -68,7 +68,7 @@ class _Model(NamedTuple):
 
 
 def compare_runs(
-    old: Side, new: Side, limits: Limits, models: Collection[tuple[str, str]] = ()
+    old: Side, new: Side, limits: ComparisonRules, models: Collection[tuple[str, str]] = ()
 ) -> Comparison:
     """Compare the unchanged cases of two runs.
 
@@ -91,9 +91,9 @@ def compare_runs(
     is_one_run = old.run.id == new.run.id
     pairs = _model_pairs(*sides, models, names, new.run.id if is_one_run else "")
     suites = new.suites or old.suites
-    moved = moved_files(old.cases, new.cases, suites)
+    moved_files = find_moved_files(old.cases, new.cases, suites)
     both = names, other_rules
-    compared = [_compare_model(pair, sides, both, limits, moved, suites) for pair in pairs]
+    compared = [_compare_model(pair, sides, both, limits, moved_files, suites) for pair in pairs]
     if_nothing: Verdict = "failed" if limits.must_compare else "inconclusive"
     # Runs with different rules may share no case merely because the rules identify cases differently.
     verdict_if_empty = if_nothing if has_one_rule else "inconclusive"
@@ -124,15 +124,15 @@ def compare_runs(
         failed=verdict == "failed" or (limits.strict and is_open),
         message="; ".join([*not_compared, *messages, *remarks]) + end,
         remarks=(*not_compared, *remarks),
-        shared_names=_shared_names(old.cases, new.cases, moved),
+        shared_names=_shared_names(old.cases, new.cases, moved_files),
         loosened=_loosened(compared),
     )
 
 
 def _shared_names(
-    old: Sequence[CaseRow], new: Sequence[CaseRow], moved: Container[str]
+    old: Sequence[CaseRow], new: Sequence[CaseRow], moved_files: Container[str]
 ) -> tuple[str, ...]:
-    stayed = [row for row in (*old, *new) if row.file not in moved]
+    stayed = [row for row in (*old, *new) if row.file not in moved_files]
     names_by_run = (shared_names(row.identity for row in rows) for rows in (old, new, stayed))
     return tuple(sorted({name for names in names_by_run for name in names}))
 
@@ -173,11 +173,11 @@ def _compare_model(
     labels: tuple[str, str],
     sides: tuple[_Rows, _Rows],
     about: tuple[tuple[str, str], str],
-    limits: Limits,
-    moved: Collection[str],
+    limits: ComparisonRules,
+    moved_files: Collection[str],
     suites: FindSuite | None,
 ) -> _Model:
-    pairing = pair_cases(sides[0][labels[0]], sides[1][labels[1]], moved, suites)
+    pairing = pair_cases(sides[0][labels[0]], sides[1][labels[1]], moved_files, suites)
     scored: list[Pair] = []
     left_out: list[Pair] = []
     incomparable: list[Incomparable] = []
@@ -222,7 +222,9 @@ def _judged_alike(pair: Pair, names: tuple[str, str], others: str) -> Pair:
         raise ScoringError(f"{names[0]} cannot be judged by these thresholds: {error}") from None
 
 
-def _results(models: Sequence[_Model], limits: Limits, empty: Verdict, name: str) -> list[ComparedModel]:
+def _results(
+    models: Sequence[_Model], limits: ComparisonRules, empty: Verdict, name: str
+) -> list[ComparedModel]:
     """The models after Holm's correction of all their tests; `empty` is the verdict without cases.
 
     A metric without differences is not a test. Metrics with proportional differences and the same p are
@@ -254,7 +256,7 @@ def _result(
     model: _Model,
     adjusted: Sequence[float],
     broken_p: float | None,
-    limits: Limits,
+    limits: ComparisonRules,
     empty: Verdict,
     name: str,
 ) -> ComparedModel:
@@ -268,7 +270,7 @@ def _result(
         )
         for each, p in zip(model.metrics, adjusted, strict=True)
     )
-    worse, better = moved(model.cases)
+    worse, better = worse_and_better(model.cases)
     broke = any(case.newly_broken for case in worse)
     broken_failed = broke and broken_p is not None and broken_p < limits.alpha
     verdict = metrics[0].verdict if metrics else empty

@@ -86,7 +86,7 @@ def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
         needed = needed_passes(by.pass_rule, planned)
         of = "" if planned == len(trials) else f" of {planned}"
         what = f"{len(answered) - len(failed)} of {len(trials)} trials passed, needs {needed}{of}"
-        return "failed", scores, f"{what}: {failed[0].wrong}" if failed else what
+        return "failed", scores, f"{what}: {failed[0].mistake}" if failed else what
     has_no_score = all(trial.failure in _WITHOUT_SCORES for trial in trials)
     if has_no_score or missed_thresholds(scores, by.thresholds):
         return "failed", scores, _of_trial(failed[0], trials)
@@ -117,15 +117,15 @@ def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
         failure = "broken_policy"
     if failure is None and (over := over_limit(trial.spent, by.limits)):
         failure, wrong = "over_limit", over
-    return structs.replace(trial, passed=failure is None, failure=failure, wrong=wrong)
+    return structs.replace(trial, passed=failure is None, failure=failure, mistake=wrong)
 
 
 def _of_trial(failed: TrialRow, trials: Sequence[TrialRow]) -> str:
     """The reason that a trial failed, and how many trials did."""
     if len(trials) == 1:
-        return failed.wrong
+        return failed.mistake
     count = sum(trial.error is None and not trial.passed for trial in trials)
-    return f"{failed.wrong} ({count} of {len(trials)} trials failed)"
+    return f"{failed.mistake} ({count} of {len(trials)} trials failed)"
 
 
 def _mean_spent(trials: Sequence[TrialRow], limits: Iterable[str]) -> dict[str, float | None]:
@@ -169,7 +169,7 @@ def pool(runs: Sequence[Sequence[_Case]]) -> list[_Case]:
     for cases in runs:
         for case in cases:
             same = pooled.setdefault(case.nodeid, [])
-            if not same or same[0].case_digest == case.case_digest:
+            if not same or same[0].case_fingerprint == case.case_fingerprint:
                 same.append(case)
     return [_joined(cases) for cases in pooled.values()]
 

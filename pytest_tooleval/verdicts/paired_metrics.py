@@ -12,9 +12,9 @@ from typing import NamedTuple
 from msgspec.structs import astuple
 
 from ..figures import TOLERANCE
-from ..record.comparison import ComparedMetric, Moved
+from ..record.comparison import CaseShift, ComparedMetric
 from ..record.identity import Identity, suite_names
-from ..record.metrics import METRICS, PENALTIES
+from ..record.metrics import HIGHER_IS_BETTER, PENALTIES
 from ..record.results import CaseRow
 from .statistics import (
     dealt_tail,
@@ -31,7 +31,7 @@ PASS = "pass"
 ALPHA = 0.05
 
 
-class Limits(NamedTuple):
+class ComparisonRules(NamedTuple):
     """What a comparison allows: the probability of a false alarm, and a drop.
 
     `strict` fails it if it is inconclusive, and `must_compare` if nothing can be compared, as the user
@@ -84,7 +84,7 @@ class PairedMetric(NamedTuple):
     direction: tuple[float, ...]
 
 
-def metrics_of(cases: Sequence[PairedCase], limits: Limits) -> list[PairedMetric]:
+def metrics_of(cases: Sequence[PairedCase], limits: ComparisonRules) -> list[PairedMetric]:
     """The metrics of these cases, and each suite's overall score if there are several suites."""
     metrics = (_metric(name, cases, limits) for name in _metric_names(cases))
     return list(filter(None, (*metrics, *_by_suite(cases, limits))))
@@ -95,12 +95,16 @@ def _metric_names(cases: Sequence[PairedCase]) -> list[str]:
     names = dict.fromkeys(name for case in cases for name in case.new.scores)
     return [
         PASS,
-        *(name for name in METRICS if name in names),
-        *(name for name in names if name not in METRICS and name not in PENALTIES and name != PASS),
+        *(name for name in HIGHER_IS_BETTER if name in names),
+        *(
+            name
+            for name in names
+            if name not in HIGHER_IS_BETTER and name not in PENALTIES and name != PASS
+        ),
     ]
 
 
-def _by_suite(cases: Sequence[PairedCase], limits: Limits) -> Iterator[PairedMetric | None]:
+def _by_suite(cases: Sequence[PairedCase], limits: ComparisonRules) -> Iterator[PairedMetric | None]:
     """Each suite's overall score if there are several: gains in one can hide another's losses."""
     labels = suite_names(case.suite for case in cases)
     if len(labels) > 1:
@@ -111,7 +115,7 @@ def _by_suite(cases: Sequence[PairedCase], limits: Limits) -> Iterator[PairedMet
 def _metric(
     name: str,
     cases: Sequence[PairedCase],
-    limits: Limits,
+    limits: ComparisonRules,
     suite: Identity | None = None,
     label: str | None = None,
 ) -> PairedMetric | None:
@@ -193,13 +197,13 @@ def _step(cases: Sequence[PairedCase]) -> float:
     return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
 
 
-def moved(cases: Sequence[PairedCase]) -> tuple[tuple[Moved, ...], tuple[Moved, ...]]:
+def worse_and_better(cases: Sequence[PairedCase]) -> tuple[tuple[CaseShift, ...], tuple[CaseShift, ...]]:
     """Worse and better cases by overall score, then passes. Newly broken ones come first."""
     entries = []
     for case in cases:
         n, c, m, d = case.counts
         old, new = case.values("overall") or (None, None)
-        row = Moved(
+        row = CaseShift(
             *astuple(case.new.identity),
             was=case.old.identity,
             old=old,

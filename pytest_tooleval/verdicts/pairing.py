@@ -37,7 +37,7 @@ class Pairing(NamedTuple):
     not_selected: list[CaseRow]
 
 
-def moved_files(
+def find_moved_files(
     old: Iterable[CaseRow], new: Iterable[CaseRow], suites: FindSuite | None
 ) -> frozenset[str]:
     """The files between which suites may have moved: those that are gone, and the new ones if any are.
@@ -60,26 +60,30 @@ def _suite_in(file: str, suites: FindSuite | None) -> Suite | None:
 def pair_cases(
     old: Sequence[CaseRow],
     new: Sequence[CaseRow],
-    moved: Collection[str],
+    moved_files: Collection[str],
     suites: FindSuite | None,
 ) -> Pairing:
     """Pair the rows of two runs. Cases with the same content are the same, whatever their names.
 
-    `moved` are the runs' `moved_files`; `suites` finds today's suites, which are those of the new run.
+    `moved_files` are those of the runs; `suites` finds today's suites, which are those of the new run.
     Duplicates are told apart by their tools, else paired in order.
     """
 
     def place(row: CaseRow) -> Hashable:
-        return None if row.file in moved else row.file
+        return None if row.file in moved_files else row.file
 
     def name(row: CaseRow) -> Hashable:
         return place(row), row.suite, row.case
 
-    left_out_now, left_out_before = _not_selected(new, moved, suites), _not_selected(old, moved, None)
-    exact, old, new = _match(old, new, lambda row: (name(row), row.case_digest, row.tools_digest))
-    named, old, new = _match(old, new, lambda row: (name(row), row.case_digest))
-    twins, old, new = _match(old, new, lambda row: (place(row), row.case_digest, row.tools_digest))
-    others, old, new = _match(old, new, lambda row: (place(row), row.case_digest))
+    def content(row: CaseRow) -> Hashable:
+        return row.case_fingerprint, row.tools_fingerprint
+
+    left_out_now = _not_selected(new, moved_files, suites)
+    left_out_before = _not_selected(old, moved_files, None)
+    exact, old, new = _match(old, new, lambda row: (name(row), content(row)))
+    named, old, new = _match(old, new, lambda row: (name(row), row.case_fingerprint))
+    twins, old, new = _match(old, new, lambda row: (place(row), content(row)))
+    others, old, new = _match(old, new, lambda row: (place(row), row.case_fingerprint))
     changed, old, new = _match(old, new, name)
     renamed = [*twins, *others]
     return Pairing(
@@ -112,18 +116,18 @@ def _match(
 
 
 def _not_selected(
-    rows: Iterable[CaseRow], moved: Collection[str], suites: FindSuite | None
+    rows: Iterable[CaseRow], moved_files: Collection[str], suites: FindSuite | None
 ) -> Callable[[CaseRow], bool]:
     """Return a test for a case that is not among a run's `rows`: did the run leave it out?
 
-    Suites in `moved` files are known by name. `suites` finds the suites that the run could select from.
+    Suites in `moved_files` are known by name. `suites` finds the suites that the run could select from.
     If it does not find one, the run left out all cases of a suite that it ran in part, and no case of
     other suites.
     """
     ran: dict[tuple[str | None, str], list[CaseRow]] = {}
 
     def place(row: CaseRow) -> tuple[str | None, str]:
-        return (None, row.suite) if row.file in moved else (row.file, "")
+        return (None, row.suite) if row.file in moved_files else (row.file, "")
 
     for row in rows:
         ran.setdefault(place(row), []).append(row)
@@ -141,6 +145,8 @@ def _not_selected(
         if rows and len(rows) >= rows[0].suite_cases:
             return False
         present = cases_in(rows[0].file if rows else case.file)
-        return bool(rows) if present is None else not present.isdisjoint((case.case, case.case_digest))
+        return (
+            bool(rows) if present is None else not present.isdisjoint((case.case, case.case_fingerprint))
+        )
 
     return was_left_out

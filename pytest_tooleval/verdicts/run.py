@@ -27,11 +27,11 @@ class RunProblem(NamedTuple):
 
 @dataclass(frozen=True)
 class RunVerdict:
-    """Gates, and the comparison with the baseline; `uncompared` says why there is none."""
+    """Gates, and the comparison with the baseline, or why there is none."""
 
     gates: Sequence[Gate] = ()
     comparison: Comparison | None = None
-    uncompared: str = ""
+    why_uncompared: str = ""
     problems: Sequence[RunProblem] = ()
 
     @property
@@ -59,13 +59,13 @@ def decide_run(
     `without_known_case` are transcripts that name an unknown case, so gates may lack results. `suites`
     finds this run's suites if they are loaded. `test_files` have Python tests that may be cases.
     """
-    comparison, uncompared, problem = None, "", ""
+    comparison, why_uncompared, problem = None, "", ""
     try:
         comparison = _compared(cases, run, gating, suites)
     except NoBaseline as error:
-        uncompared = str(error)
+        why_uncompared = str(error)
         how = "make it without strict or --tooleval-fail-inconclusive"
-        problem = f"{uncompared}; {how}" if gating.strict else ""
+        problem = f"{why_uncompared}; {how}" if gating.strict else ""
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
     asked = [case for case in cases if case.model]
@@ -78,7 +78,7 @@ def decide_run(
         findings.append(RunProblem("cases", f"{gating.cases_needed_by}: no case was evaluated"))
     elif gating.needs_cases and has_run:
         findings += _skipped(asked, test_files)
-    return RunVerdict(gates, comparison, uncompared, findings)
+    return RunVerdict(gates, comparison, why_uncompared, findings)
 
 
 def _skipped(cases: Sequence[CaseRow], test_files: Iterable[str]) -> Iterator[RunProblem]:
@@ -178,7 +178,7 @@ def _compared(
     if baseline is None or (baseline.run is None and not any(case.model for case in cases)):
         return None
     from .baseline import compare_runs
-    from .paired_metrics import Limits
+    from .paired_metrics import ComparisonRules
     from .sides import BASE_WORD, RUN_WORD, Side
 
     evaluated = [case for case in unchanged(cases) if case.model]
@@ -196,7 +196,7 @@ def _compared(
     return compare_runs(
         old._replace(suites=suites or old.suites),
         Side("this run", run, evaluated),
-        Limits(
+        ComparisonRules(
             max_drop=baseline.max_drop,
             strict=gating.strict,
             must_compare=word is None and not is_base and not gating.excuses_unasked,

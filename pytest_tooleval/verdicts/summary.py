@@ -143,7 +143,7 @@ def summarise(cases: Sequence[CaseRow], *, intervals: bool = False) -> Summary:
         ),
         cost_usd=sum(costs) if costs else None,
         others_cost_usd=sum(others) if others else None,
-        priced=sum(t.cost_usd is not None and not t.cost_at_least for t in trials),
+        priced=sum(t.cost_usd is not None and not t.is_cost_partial for t in trials),
         latency_s=sum(latencies) / len(latencies) if latencies else None,
     )
 

@@ -17,7 +17,7 @@ from ..record.identity import Identity
 from ..record.results import CaseRow
 from ..record.variants import Attacked, ComparedVariant, Effect
 from ..text import plural
-from .paired_metrics import ALPHA, PASS, PairedCase, dealt_p, moved
+from .paired_metrics import ALPHA, PASS, PairedCase, dealt_p, worse_and_better
 from .statistics import clusters_of, holm, mean_over, permutation_test, summed
 
 # 95% of a normal distribution is within this many standard errors.
@@ -81,7 +81,7 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) 
     )
     if not pairs:
         return comparison
-    worse, better = moved(pairs)
+    worse, better = worse_and_better(pairs)
     old, new, low, high, p = _difference(pairs)
     apart = _apart(pairs, started)
     return structs.replace(

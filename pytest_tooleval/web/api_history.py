@@ -101,7 +101,7 @@ def show_trend(request: Request) -> Response:
 
 def comparison_of_runs(request: Request) -> Response:
     from ..verdicts.baseline import compare_runs
-    from ..verdicts.paired_metrics import Limits
+    from ..verdicts.paired_metrics import ComparisonRules
 
     old, new = needed(request, "old"), needed(request, "new")
     models = [request.query_params.get(f"{side}_model") for side in ("old", "new")]
@@ -113,7 +113,7 @@ def comparison_of_runs(request: Request) -> Response:
         with _history(request, side) as history:
             sides.append(history.side(name, history.find(name)))
     try:
-        return json_response(page_comparison(compare_runs(sides[0], sides[1], Limits(), pairs)))
+        return json_response(page_comparison(compare_runs(sides[0], sides[1], ComparisonRules(), pairs)))
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
 

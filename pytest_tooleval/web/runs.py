@@ -222,12 +222,12 @@ class PageRuns:
             raise ApiError(500, f"could not start pytest: {error}") from None
         return "\n".join(estimate_lines(estimated))
 
-    def known(self) -> list[PytestRun]:
+    def started(self) -> list[PytestRun]:
         """The runs that have started, oldest first."""
         return [run for run in list(self._runs) if run.id]
 
     def get(self, id: str) -> PytestRun | None:
-        return next((run for run in self.known() if run.id == id), None)
+        return next((run for run in self.started() if run.id == id), None)
 
     def _forget_old(self) -> None:
         over = [run for run in self._runs if run.status != "running"]

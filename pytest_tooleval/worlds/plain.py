@@ -52,7 +52,7 @@ _TOO_DEEP_WHERE = re.compile(
 _FIELD = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-ABSENT = object()  # stands for a value that one of two states lacks
+ABSENT_VALUE = object()  # stands for a value that one of two states lacks
 
 
 class Amount(str):
@@ -345,12 +345,14 @@ def differences(
     """
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in dict.fromkeys([*expected, *actual]):
-            wanted, got = expected.get(key, ABSENT), actual.get(key, ABSENT)
+            wanted, got = expected.get(key, ABSENT_VALUE), actual.get(key, ABSENT_VALUE)
             if wanted is not got:
                 yield from differences(wanted, got, (*path, key), exact=exact)
     elif isinstance(expected, list) and isinstance(actual, list):
         for index in range(max(len(expected), len(actual))):
-            wanted, got = (each[index] if index < len(each) else ABSENT for each in (expected, actual))
+            wanted, got = (
+                each[index] if index < len(each) else ABSENT_VALUE for each in (expected, actual)
+            )
             if wanted is not got:
                 yield from differences(wanted, got, (*path, index), exact=exact)
     elif not _equal(expected, actual) and (exact or not _means_same(expected, actual)):
@@ -463,11 +465,11 @@ def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
     for part in path:
         if isinstance(value, dict):
             at = str(part)
-            value = value.get(at, next((value[key] for key in value if str(key) == at), ABSENT))
+            value = value.get(at, next((value[key] for key in value if str(key) == at), ABSENT_VALUE))
         elif isinstance(value, list) and str(part).isdecimal() and int(part) < len(value):
             value = value[int(part)]
         else:
-            return path, ABSENT
+            return path, ABSENT_VALUE
     return path, value
 
 

@@ -39,7 +39,7 @@ from .code import code_hash, names_in
 from .output import captured_in
 from .parameters import Parsers, misfit, parsed_arguments, parsers_of, qualified_name
 from .plain import (
-    ABSENT,
+    ABSENT_VALUE,
     STATE,
     differences,
     everything,
@@ -277,7 +277,7 @@ class World:
     def not_read(self, path: str) -> str:
         """Say why a path of a state leads nowhere, such as to a property; empty if it leads anywhere."""
         parts, state = read_path(path) or (path,), self.state()
-        if look_up(state, parts)[1] is not ABSENT:
+        if look_up(state, parts)[1] is not ABSENT_VALUE:
             return ""
         for thing in self.objects:
             kind = type(thing)

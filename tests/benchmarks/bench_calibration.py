@@ -33,7 +33,7 @@ from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import SCORING_VERSION, Run
 from pytest_tooleval.verdicts import statistics
 from pytest_tooleval.verdicts.baseline import compare_runs
-from pytest_tooleval.verdicts.paired_metrics import Limits
+from pytest_tooleval.verdicts.paired_metrics import ComparisonRules
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.variants import compare_variants
 
@@ -123,7 +123,7 @@ def _row(
     passes = sum(answer == RIGHT for answer in answers)
     names = {"suite": suite, "case": f"case-{number}", "model": model}
     counts = {"outcome": "failed", "passes": passes, "answered": len(answers)}
-    row = {**names, "nodeid": "", "case_digest": f"{number:016x}", **counts, "scores": scores}
+    row = {**names, "nodeid": "", "case_fingerprint": f"{number:016x}", **counts, "scores": scores}
     return msgspec.convert(row, CaseRow)
 
 
@@ -169,7 +169,7 @@ def alarm_rates(
             simulate(rates, number, chance, **kind)
             for rates, number in zip((rates, after), trials, strict=True)
         )
-        comparison = compare_runs(old, new, Limits(max_drop=max_drop))
+        comparison = compare_runs(old, new, ComparisonRules(max_drop=max_drop))
         models = comparison.models
         found[0] += comparison.failed
         found[1] += any(metric.verdict == "failed" for model in models for metric in model.metrics)

@@ -48,7 +48,7 @@ from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.results import CaseRow, KeptCase
 from pytest_tooleval.record.run import AskedModel, Git, Run, new_run_id
 from pytest_tooleval.verdicts.baseline import compare_runs
-from pytest_tooleval.verdicts.paired_metrics import Limits
+from pytest_tooleval.verdicts.paired_metrics import ComparisonRules
 from pytest_tooleval.verdicts.sides import Side
 
 TURNS = 5
@@ -235,8 +235,8 @@ def case_rows(chance: random.Random, cases: int, trials: int) -> Iterator[dict[s
                 "file": f"suites/{number % SUITES}.tooleval.json",
                 "line": 10 + number,
                 "position": number // SUITES,
-                "case_digest": f"{number:016x}",
-                "suite_digest": f"{number % SUITES:016x}",
+                "case_fingerprint": f"{number:016x}",
+                "suite_fingerprint": f"{number % SUITES:016x}",
                 "suite_cases": cases // SUITES,
                 "pass_rule": "mean",
                 "passes": sum(r["passed"] for r in results),
@@ -335,7 +335,7 @@ def both(history: History) -> list[RowsDocument]:
 
 def compare_newest(history: History) -> Comparison:
     sides = [Side(document.run.id, document.run, document.cases) for document in both(history)]
-    return compare_runs(sides[0], sides[1], Limits())
+    return compare_runs(sides[0], sides[1], ComparisonRules())
 
 
 def median_s(ask: Callable[[], object]) -> float:

@@ -55,7 +55,7 @@ def test_the_status_of_a_call_is_the_librarys(way: str, mode: str) -> None:
         Path("my_agent.py").write_text(module(library, server.base_url, guards=ENDINGS[way]))
         trials = rows_of(f"{mode}_asking", suite, allow=names.weather)
     expected = STATUSES if mode == "real" else {**STATUSES, "Slow": "error"}
-    found = {id: trial["transcript"]["replies"][0]["status"] for id, trial in trials.items()}
+    found = {id: trial["transcript"]["replies"][0]["statuses"] for id, trial in trials.items()}
     assert found == {city: [status] for city, status in expected.items()}
     outcomes = {id: trial["outcome"] for id, trial in trials.items()}
     assert outcomes == {

@@ -107,7 +107,9 @@ class ModelGateway:
             try:
                 claimed = replace(context, claim="" if context.fresh else key)
                 answer = await self._retried(request, claimed)
-                replies = read_replies(answer, request, cached=cassette.known(key, folder) is answer)
+                replies = read_replies(
+                    answer, request, cached=cassette.find_in_memory(key, folder) is answer
+                )
                 # What a server could not parse, it may parse tomorrow.
                 is_read = Transcript(replies=replies.all).unread is None
                 # If it is cached, another process has recorded it meanwhile.
@@ -226,7 +228,7 @@ class ModelGateway:
         costs = [each.cost_usd for each in replies]
         cost = None if None in costs else sum(each or 0 for each in costs)
         # The answer is paid for, even if it is refused below.
-        at_least = any(each.cost_at_least for each in replies)
+        at_least = any(each.is_cost_partial for each in replies)
         self._shared.spending.add(payer_of_it, cost, at_least)
         *earlier, last = (_checked(each, context.public_texts) for each in replies)
         return last if answer.earlier is None else structs.replace(last, earlier=tuple(earlier))

@@ -140,7 +140,7 @@ class Cassette:
         name = f"{self._real_path} {key}".encode(errors="replace")
         return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") >> 4
 
-    def known(self, key: str, folder: Path | None = None) -> ChatAnswer | None:
+    def find_in_memory(self, key: str, folder: Path | None = None) -> ChatAnswer | None:
         """Like `find`, but only among the lines that were read already. `is_empty` reads."""
         with self._lock:
             return self._replayed(key, folder)

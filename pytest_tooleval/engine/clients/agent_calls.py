@@ -68,7 +68,7 @@ class _Call(NamedTuple):
     @property
     def begins(self) -> int:
         """The place of the first call that was not answered before this one began."""
-        return self.place - self.reply.unanswered
+        return self.place - self.reply.unanswered_before
 
 
 class RunIsOver(asyncio.CancelledError):
@@ -243,17 +243,17 @@ class AgentCalls:
         if result is None:
             self.stopped = True
             future.set_exception(RunIsOver())
-            refused = ChatAnswer(message, latency_s=latency_s, status=("refused",), agent=agent)
+            refused = ChatAnswer(message, latency_s=latency_s, statuses=("refused",), agent=agent)
             self.replies.append(refused)
             return
         unanswered = len(self.replies) - begins
-        reply = ChatAnswer(message, latency_s=latency_s, unanswered=unanswered, agent=agent)
+        reply = ChatAnswer(message, latency_s=latency_s, unanswered_before=unanswered, agent=agent)
         runs_itself = is_own and result.by_suite
         text = without_images(result.content)  # agents get texts
         if not runs_itself:  # otherwise only the agent knows the outcome
             answer = {"role": "tool", "tool_call_id": id, "content": text}
             reply = structs.replace(
-                reply, tool_answers=(answer,), status=(result.status,), by_suite=(result.by_suite,)
+                reply, tool_answers=(answer,), statuses=(result.status,), ran_by_suite=(result.by_suite,)
             )
         self.replies.append(reply)
         self._since = time.perf_counter()
@@ -306,7 +306,7 @@ class AgentCalls:
         *earlier, last = (
             structs.replace(
                 _with_answers(reply, {k: m for (at, k), m in matched.items() if at == number}),
-                unanswered=_unanswered(number, matched),
+                unanswered_before=_unanswered(number, matched),
             )
             for number, reply in enumerate(answer.replies)
         )
@@ -337,7 +337,7 @@ class AgentCalls:
 def _call_of(place: int, reply: ChatAnswer) -> _Call:
     """The single call of a reply that `AgentCalls` recorded."""
     function = reply.message["tool_calls"][0]["function"]
-    status = next(iter(reply.status), None)
+    status = next(iter(reply.statuses), None)
     return _Call(place, _key(function), function, next(iter(reply.tool_answers), None), status, reply)
 
 
@@ -354,7 +354,7 @@ def _matched(replies: Sequence[ChatAnswer], calls: list[_Call]) -> dict[tuple[in
     A returned call that did not run matches one that ran only if no other call does.
     """
     places = [
-        (number, index, call["function"], reply.status[index] if reply.status else None)
+        (number, index, call["function"], reply.statuses[index] if reply.statuses else None)
         for number, reply in enumerate(replies)
         for index, call in enumerate(reply.message.get("tool_calls") or ())
     ]
@@ -388,14 +388,14 @@ def _claims(
         if not (may_end and reply is last and not reply.tool_answers)
         for index, call in enumerate(reply.message.get("tool_calls") or ())
         if (number, index) not in matched
-        if (reply.status[index] if reply.status else None) in (None, "ok")
+        if (reply.statuses[index] if reply.statuses else None) in (None, "ok")
     ]
 
 
 def _alone(call: _Call, others: Sequence[_Call], zeros: Mapping[str, Any]) -> ChatAnswer:
     """The reply of a call that the agent left out, among all of these."""
     unanswered = sum(call.begins <= each.place < call.place for each in others)
-    return structs.replace(call.reply, **zeros, unanswered=unanswered)
+    return structs.replace(call.reply, **zeros, unanswered_before=unanswered)
 
 
 def _unanswered(number: int, matched: Mapping[tuple[int, int], _Call]) -> int:
@@ -414,7 +414,7 @@ def _with_answers(reply: ChatAnswer, by_index: Mapping[int, _Call]) -> ChatAnswe
     """
     answers = {str(message.get("tool_call_id")): message for message in reply.tool_answers}
     calls = list(reply.message.get("tool_calls") or ())
-    status = list(reply.status or (None,) * len(calls))
+    status = list(reply.statuses or (None,) * len(calls))
     by_suite = [False] * len(calls)
     for index, call in by_index.items():
         if call.answer is not None:
@@ -425,7 +425,7 @@ def _with_answers(reply: ChatAnswer, by_index: Mapping[int, _Call]) -> ChatAnswe
             answers[str(id)] = {**call.answer, **approval, "tool_call_id": id}
             calls[index] = {**calls[index], "function": call.function}
             status[index] = call.status
-            by_suite[index] = any(call.reply.by_suite)
+            by_suite[index] = any(call.reply.ran_by_suite)
     message = {**reply.message, "tool_calls": calls} if calls else reply.message
     agent = reply.agent or next((each.reply.agent for each in by_index.values()), None)
     ran = {str(calls[index].get("id")): each.place for index, each in by_index.items()}
@@ -434,8 +434,8 @@ def _with_answers(reply: ChatAnswer, by_index: Mapping[int, _Call]) -> ChatAnswe
             reply,
             message=message,
             tool_answers=tuple(answers.values()),
-            status=tuple(status),
-            by_suite=tuple(by_suite),
+            statuses=tuple(status),
+            ran_by_suite=tuple(by_suite),
             agent=agent,
         )
     )

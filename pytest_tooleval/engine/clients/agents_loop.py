@@ -65,7 +65,7 @@ class LoopClock:
         return 0.0 if step is None else time.perf_counter() - step[1]
 
 
-class Agent:
+class AgentOnLoop:
     """The async calls of one agent on the loop."""
 
     def __init__(self, name: str) -> None:
@@ -114,7 +114,7 @@ class _Timed(Coroutine[Any, Any, Any]):
         return getattr(self._coroutine, name)
 
 
-def _agent_of(task: asyncio.Task[Any]) -> Agent | None:
+def _agent_of(task: asyncio.Task[Any]) -> AgentOnLoop | None:
     coroutine = task.get_coro()
     return coroutine.agent if isinstance(coroutine, _Timed) else None
 
@@ -122,7 +122,7 @@ def _agent_of(task: asyncio.Task[Any]) -> Agent | None:
 class TimeShare:
     """The time that one call takes. Entered by the code that waits for the call."""
 
-    def __init__(self, clock: LoopClock, agent: Agent, timeout_s: float) -> None:
+    def __init__(self, clock: LoopClock, agent: AgentOnLoop, timeout_s: float) -> None:
         self.agent = agent
         self.taken_s = 0.0
         self._clock = clock
@@ -186,7 +186,7 @@ class TimeShare:
         return self._clock.step_s() > max(limits)
 
     @property
-    def blocked_by(self) -> Agent | None:
+    def blocked_by(self) -> AgentOnLoop | None:
         """The agent that blocks the call now, perhaps its own."""
         step = self._clock.step
         is_blocked = self._is_on_loop and self._clock.step_s() > BLOCKS_S

@@ -20,7 +20,7 @@ from ..exchange.chat import RESPONSE_FORMAT, ChatAnswer, ChatRequest
 from ..exchange.tool_answers import CallAnswerer
 from ..models.spec import CallableModel
 from .agent_calls import AgentCalls
-from .agents_loop import BLOCKS, Agent, LoopClock, TimeShare, abandon_if_blocked, agents_clock
+from .agents_loop import BLOCKS, AgentOnLoop, LoopClock, TimeShare, abandon_if_blocked, agents_clock
 from .callable_results import callable_error, read_giving_up, read_result
 
 
@@ -44,7 +44,7 @@ class CallableClient:
         self._function: Callable[..., Any] | ModelError | None = None
         self._loading = asyncio.Lock()
         self._clock: LoopClock | None = None
-        self._agent = Agent(spec.callable)
+        self._agent = AgentOnLoop(spec.callable)
 
     @property
     def problem(self) -> str:

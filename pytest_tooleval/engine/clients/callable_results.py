@@ -55,7 +55,7 @@ def read_result(
 def _answered_by(replies: Sequence[ChatAnswer], answer: Message) -> int:
     """The place of the reply that an answer belongs to: the last, or one before inner agents'."""
     index, id = len(replies) - 1, answer.get("tool_call_id")
-    while index and replies[index].inner:
+    while index and replies[index].is_inner:
         if any(call.get("id") == id for call in replies[index].message.get("tool_calls") or ()):
             break
         index -= 1
@@ -71,7 +71,7 @@ def _with_status(replies: Sequence[ChatAnswer]) -> list[ChatAnswer]:
     return [
         structs.replace(
             reply,
-            status=status,
+            statuses=status,
             tool_answers=tuple({k: m[k] for k in m if k != "status"} for m in reply.tool_answers),
         )
         for reply, status in zip(replies, statuses, strict=True)
@@ -208,7 +208,7 @@ def _read_message(spec: CallableModel, result: Any, latency_s: float, shown: obj
     if message.get("tool_calls"):
         message["tool_calls"] = _calls(spec, message["tool_calls"])
     answer = ChatAnswer.from_chat(message, ending, usual, {"usage": usage or of_message}, latency_s)
-    return structs.replace(answer, agent=agent, inner=inner) if agent or inner else answer
+    return structs.replace(answer, agent=agent, is_inner=inner) if agent or inner else answer
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -230,7 +230,7 @@ def _ended(answer: ChatAnswer, ends: Sequence[_End]) -> ChatAnswer:
         answer,
         message={**answer.message, "tool_calls": called},
         tool_answers=tuple(answers),
-        status=tuple(status for _, status in ends),
+        statuses=tuple(status for _, status in ends),
     )
 
 
@@ -271,15 +271,15 @@ def _run(answer: ChatAnswer, *, sequential: bool) -> ChatAnswer:
     steps = [slice(n, n + 1) for n in range(len(calls))] if sequential else [slice(None)]
     if not text_of(message):  # the run ends with a call
         message, last = {**message, "tool_calls": calls[steps[-1]]}, steps.pop()
-        ends = {"tool_answers": answer.tool_answers[last], "status": answer.status[last]}
+        ends = {"tool_answers": answer.tool_answers[last], "statuses": answer.statuses[last]}
     else:
-        ends = {"tool_answers": (), "status": ()}
+        ends = {"tool_answers": (), "statuses": ()}
     # The last reply has the tokens and cost of all.
     earlier = tuple(
         ChatAnswer(
             {"role": "assistant", "content": None, "tool_calls": calls[step]},
             tool_answers=answer.tool_answers[step],
-            status=answer.status[step],
+            statuses=answer.statuses[step],
             **answer.zeros,
         )
         for step in steps

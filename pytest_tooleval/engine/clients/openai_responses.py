@@ -135,10 +135,10 @@ def _own_items(message: Mapping[str, Any]) -> list[Item]:
     rebuilt = chat_message(items)
     if any(rebuilt.get(field) != message.get(field) for field in ("content", "tool_calls")):
         return []
-    return [without_nulls(item) for item in items if not _is_lost(item)]
+    return [without_nulls(item) for item in items if not _is_bare_reasoning(item)]
 
 
-def _is_lost(item: Item) -> bool:
+def _is_bare_reasoning(item: Item) -> bool:
     """Whether an item only refers to reasoning, which the provider did not store."""
     return item.get("type") == "reasoning" and not (item.get("encrypted_content") or item.get("content"))
 

@@ -18,7 +18,7 @@ from ...record.calls import ToolCall
 from ...record.names import ANY_TOOLS
 from ...record.untrusted import as_list, as_mapping, as_text
 from ...replies.endings import UNPARSED
-from ...replies.recovery import NOTHING, read_calls
+from ...replies.recovery import NO_READING, read_calls
 from ...secrets import scrub, secret_values, shown_address
 from ...text import shorten
 from ..exchange.chat import ChatAnswer
@@ -233,7 +233,7 @@ def quoted_call(error: str) -> str | None:
     for pattern, is_call in _UNPARSED:
         if match := pattern.search(error[:_READ]):
             quoted = match.groupdict().get("text") or ""
-            return quoted if is_call or read_calls({}, quoted, ANY_TOOLS) != NOTHING else ""
+            return quoted if is_call or read_calls({}, quoted, ANY_TOOLS) != NO_READING else ""
     return None
 
 

@@ -170,7 +170,7 @@ def read_chat(
         raise no_message(type(error).__name__) from None
     reason = _finish_reason(choice.get("finish_reason"), message)
     answer = ChatAnswer.from_chat(message, ending, reason, chat, latency_s, price)
-    return structs.replace(answer, cost_at_least=ran_unpriced(document))
+    return structs.replace(answer, is_cost_partial=ran_unpriced(document))
 
 
 def _sound(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,27 +69,32 @@ def sent_parameters(request: ChatRequest) -> dict[str, object]:
     return sent
 
 
-class ChatAnswer(Usage, frozen=True, gc=True, weakref=True):
+class _StoredUsage(Usage, frozen=True, kw_only=True, gc=False):
+    is_cost_partial: bool = field(default=False, name="cost_at_least")
+
+
+class ChatAnswer(_StoredUsage, frozen=True, gc=True, weakref=True):
     """The assistant's message as the provider sent it, with time, tokens and cost.
 
     If the answer did not end normally, `finish_reason` is the provider's own term, and `finish_message`
     its explanation.
 
     An agent with its own loop answers with a whole run. `earlier` are the replies before this one; None
-    means that it answered like a model. `tool_answers` are the answers to its calls, `status` is
-    how each call ended, and `by_suite` whether the suite ran it. `unanswered` counts the replies before
-    it that had no answers yet when its call began. `agent` wrote it, `inner` as a tool of another one.
+    means that it answered like a model. `tool_answers` are the answers to its calls, `statuses`
+    are how each call ended, and `ran_by_suite` whether the suite ran it. `unanswered_before` counts the
+    replies before it that had no answers yet when its call began. `agent` wrote it, as a tool of another
+    one if `is_inner`. Cassettes keep the first names.
     """
 
     message: dict[str, Any]
     finish_reason: str | None = None
     finish_message: str | None = None
     tool_answers: tuple[Message, ...] = field(default=(), name="answers")
-    status: tuple[CallStatus | None, ...] = ()
-    by_suite: tuple[bool, ...] = ()
-    unanswered: int = 0
+    statuses: tuple[CallStatus | None, ...] = field(default=(), name="status")
+    ran_by_suite: tuple[bool, ...] = field(default=(), name="by_suite")
+    unanswered_before: int = field(default=0, name="unanswered")
     agent: str | None = None
-    inner: bool = False
+    is_inner: bool = field(default=False, name="inner")
     earlier: tuple[ChatAnswer, ...] | None = None
 
     @classmethod

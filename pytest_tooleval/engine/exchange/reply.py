@@ -51,14 +51,14 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     )
     left_out = "temperature" in answer.fallbacks
     return structs.replace(
-        reply.by(answer.agent, inner=answer.inner),
+        reply.by(answer.agent, inner=answer.is_inner),
         tool_choice=tool_choice,
         temperature=None if left_out else request.sampling.get("temperature"),
         cached=cached,
         tool_answers=answer.tool_answers,
-        status=answer.status,
-        by_suite=answer.by_suite,
-        unanswered=answer.unanswered,
+        statuses=answer.statuses,
+        ran_by_suite=answer.ran_by_suite,
+        unanswered_before=answer.unanswered_before,
         **{name: getattr(answer, name) for name in Usage.__struct_fields__},
     )
 

@@ -97,15 +97,17 @@ class Spending:
         async with self._turns.setdefault(spec.label, asyncio.Lock()):
             while (name := self._reserve(spec, request)) is None:
                 await pause(_TICK_S)
-        is_lost = False
+        may_be_billed = False
         try:
             yield reserved
         except ModelError as error:
-            is_lost = error.answered or error.kind == "timeout"  # it may be billed
+            may_be_billed = error.answered or error.kind == "timeout"  # it may be billed
             raise
         finally:
             answer = reserved.answer
-            self._record({"end": name, "lost": is_lost, "seen": answer and Seen.of(request, answer)})
+            self._record(
+                {"end": name, "lost": may_be_billed, "seen": answer and Seen.of(request, answer)}
+            )
 
     def _reserve(self, spec: ModelSpec, request: ChatRequest) -> str | None:
         """The name of the new reserve; None while there is no room for it."""

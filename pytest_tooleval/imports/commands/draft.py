@@ -73,7 +73,7 @@ def _of_case(side: Side, row: CaseResult) -> RecordedAnswer | Problem:
         return at.problem(f"its tools are unknown: {error}")
     why = f"{_OPEN}; {shown(row.case)} passed on {shown(row.model)}"
     if row.outcome != "passed":
-        reason = shown(trial.wrong or row.reason, _MOST_REASON)
+        reason = shown(trial.mistake or row.reason, _MOST_REASON)
         why = f"{_OPEN}; {shown(row.case)} failed on {shown(row.model)}: {reason}"
     choice = row.tool_choice if row.tool_choice in ("auto", "required", "none") else None
     return usable(at, lambda: draft_in(transcript.messages, tools, choice, why))

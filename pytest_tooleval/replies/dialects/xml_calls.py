@@ -54,18 +54,20 @@ def _parameters(cursor: Cursor, tags: Tags, name: str, schema: Mapping[str, Any]
         if closed is None:
             raise Broken(f"the end of its parameter {opened['key']} is missing", name)
         text, cursor.at = cursor.text[cursor.at : closed.start()], closed.end()
-        key, is_text = opened["key"].strip(), opened.groupdict().get("string")
+        key, string_attribute = opened["key"].strip(), opened.groupdict().get("string")
         if key in arguments:
             raise Broken(f"its parameter {key} appears twice", name)
-        arguments[key] = as_json(text) if is_text == "false" else typed(text, schema, key, is_text)
+        arguments[key] = (
+            as_json(text) if string_attribute == "false" else typed(text, schema, key, string_attribute)
+        )
     return arguments
 
 
-def typed(text: str, schema: Mapping[str, Any], key: str, is_text: str | None = None) -> Any:
+def typed(text: str, schema: Mapping[str, Any], key: str, string_attribute: str | None = None) -> Any:
     """Return a value as the schema of its parameter has it; what does not convert stays text."""
     # The line breaks around a value belong to the tags.
     text = _LINE_ENDS.sub("", text)
-    if is_text == "true":
+    if string_attribute == "true":
         return text
     types = _types(as_mapping(as_mapping(schema.get("properties")).get(key)), schema)
     stripped = text.strip()

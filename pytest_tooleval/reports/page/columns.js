@@ -29,7 +29,7 @@ const FORMATS = {
   tokens: (value) => [tokensSum(value)],
   parts: (_, record) => [tokensText(record.prompt_tokens, record.completion_tokens, record.reasoning_tokens)],
   // A plus means that it is at least this: a price is not known, or not all of it.
-  usd: (value, { priced, trials, cost_usd, cost_at_least }) => [trials === 0 && !isKnown(value) ? UNKNOWN : usdText(value) + (isKnown(value) && (priced < trials || (cost_at_least && value === cost_usd)) ? "+" : "")],
+  usd: (value, { priced, trials, cost_usd, is_cost_partial }) => [trials === 0 && !isKnown(value) ? UNKNOWN : usdText(value) + (isKnown(value) && (priced < trials || (is_cost_partial && value === cost_usd)) ? "+" : "")],
 };
 
 /** @param {any} record @param {Column} column */

@@ -11,7 +11,7 @@ import { countText, isKnown, momentText, plural, scoreText, secondsText, usdText
 /** @typedef {{index: number, model: string, passing: any, rows: Row[], answered: Trial[]}} ModelRows with the pass rate and its interval */
 /**
  * A suite or a case over its runs, as in history/trends.py.
- * @typedef {{id: string, started: string, git: {commit: string} | null, scoring_version: number, digest: string, model: string, is_part: boolean, pass_rate: number | null}} Point
+ * @typedef {{id: string, started: string, git: {commit: string} | null, scoring_version: number, fingerprint: string, model: string, is_part: boolean, pass_rate: number | null}} Point
  * @typedef {{suite: string, case: string | null, points: Point[]}} Trend
  */
 
@@ -225,7 +225,7 @@ export function trendPlot({ suite, case: name, points }, first = [], width = WID
     return caption(across(i), bottom + 14, dayText(runs.map(([{ started }]) => started), i), side, "tick");
   });
   const hasOtherRules = (/** @type {number} */ i) => i > 0 && runs[i][0].scoring_version !== runs[i - 1][0].scoring_version;
-  const isChanged = (/** @type {number} */ i) => i > 0 && runs[i][0].digest && runs[i - 1][0].digest && runs[i][0].digest !== runs[i - 1][0].digest;
+  const isChanged = (/** @type {number} */ i) => i > 0 && runs[i][0].fingerprint && runs[i - 1][0].fingerprint && runs[i][0].fingerprint !== runs[i - 1][0].fingerprint;
   const changes = runs.flatMap((_, i) => (isChanged(i) || hasOtherRules(i) ? [stroke("changed", across(i - 0.5), top, across(i - 0.5), bottom)] : []));
   const runText = (/** @type {number} */ i) => `${momentText(runs[i][0].started)} ${(runs[i][0].git?.commit ?? "").slice(0, 10)}`.trim();
   const drawn = lines.flatMap(({ index, model, values, parts }) => {

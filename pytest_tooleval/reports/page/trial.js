@@ -18,14 +18,14 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  * @typedef {{value: number | null, explanation: string, checks: Check[]}} Score
  * @typedef {{name: string, arguments: object | null, raw_arguments: string | null, id?: string | null}} Call
  * @typedef {{role?: string, content?: unknown, reasoning_content?: unknown, reasoning?: unknown, tool_calls?: unknown, tool_call_id?: unknown}} Message
- * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], tool_answers: Message[], status: (string | null)[], by_suite: boolean[], agent: string | null, inner: boolean, format: string, finish_reason: string | null,
+ * @typedef {{prompt: Message[], message: Message, calls: Call[], searches?: {arguments: unknown, tools: string[] | null}[], tool_answers: Message[], statuses: (string | null)[], ran_by_suite: boolean[], agent: string | null, is_inner: boolean, format: string, finish_reason: string | null,
  *   no_answer: {category: string, reason: string} | null, latency_s: number | null,
  *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
  *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
  * @typedef {{prompt: Message[], replies: Reply[], printed?: string,
  *   user?: {ending: string} | null, judged?: Judged[]}} Transcript
  * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} Judged
- * @typedef {{trial: number, passed: boolean, failure: string | null, wrong: string, not_played?: string[], differing?: string[], format: string | null,
+ * @typedef {{trial: number, passed: boolean, failure: string | null, mistake: string, not_played?: string[], differing?: string[], format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, answered_at: string | null, fallbacks: Record<string, string | null>,
  *   cost_usd: number | null, others_cost_usd: number | null, cached: boolean, tool_choice: string | null, call_pairs: Choice[],
@@ -271,7 +271,7 @@ function replyTurn(reply, several) {
     reply.format === "recovered" && el("p", { class: "note" }, "The model wrote the call as text; it was recovered."),
     endingNote(reply),
   ];
-  const agent = several && reply.agent ? shown(reply.agent) + (reply.inner ? ", as a tool" : "") : "";
+  const agent = several && reply.agent ? shown(reply.agent) + (reply.is_inner ? ", as a tool" : "") : "";
   return turn("assistant", body, [agent, isKnown(reply.latency_s) ? secondsText(reply.latency_s) : ""].filter((each) => each).join(" · "));
 }
 
@@ -280,10 +280,10 @@ function replyTurn(reply, several) {
  * @param {Reply} reply
  * @param {number} i
  */
-function statusOf({ calls, status, tool_answers, by_suite }, i) {
-  const found = status[i];
-  const isLost = found === null && !by_suite[i] && tool_answers.some((each) => each.tool_call_id === calls[i].id);
-  return isLost ? "unknown" : found === "ok" ? null : found;
+function statusOf({ calls, statuses, tool_answers, ran_by_suite }, i) {
+  const found = statuses[i];
+  const isUnknown = found === null && !ran_by_suite[i] && tool_answers.some((each) => each.tool_call_id === calls[i].id);
+  return isUnknown ? "unknown" : found === "ok" ? null : found;
 }
 
 /** What the model searched for, and which tools it found. @param {{arguments: unknown, tools: string[] | null}} search */

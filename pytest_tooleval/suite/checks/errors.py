@@ -20,7 +20,7 @@ from . import (
     thresholds,
     tools,
 )
-from .scope import Check, Scope, ScopeTools, case_scopes, tools_of_suite
+from .scope import CheckRule, Scope, ScopeTools, case_scopes, tools_of_suite
 
 Metrics = Collection[str] | None
 _OF_CASES = (
@@ -39,7 +39,7 @@ _OF_PARTS = (
     expectations.forbidden_call_errors,
     texts.text_errors,
 )
-_OF_KINDS: Mapping[CaseKind, tuple[Check, ...]] = {
+_OF_KINDS: Mapping[CaseKind, tuple[CheckRule, ...]] = {
     "calls": (),
     "chain": (chain.last_call_errors,),
     "conversation": (

@@ -116,7 +116,7 @@ class Scope(NamedTuple):
             yield self._replace(turn=turn, at=(*self.at, "turns", index))
 
 
-Check = Callable[[Scope], Findings]
+CheckRule = Callable[[Scope], Findings]
 
 
 def tools_of_suite(suite: Suite) -> ScopeTools:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from ...explain import listing, nearest
 from ...findings import Finding, Findings, Loc
 from ...matchers.modes import DEFAULT_MODE, MODES
-from ...record.metrics import LIMITS, MAY_HAVE_THRESHOLD, RATES, ROWS
+from ...record.metrics import LIMITS, MAY_HAVE_THRESHOLD, METRICS, RATES
 from ..case import TestCase
 from ..fields import expected_at
 from ..model import Suite
@@ -93,8 +93,8 @@ def suite_threshold_warnings(suite: Suite) -> Findings:
             yield Finding(("thresholds", metric), message, at_key=True)
 
 
-_KINDS = {row.name: row.kinds for row in ROWS}
-_VARIANTS = {row.name: row.variant for row in ROWS}
+_KINDS = {row.name: row.kinds for row in METRICS}
+_VARIANTS = {row.name: row.variant for row in METRICS}
 _CASES = {
     "calls": "single-turn cases",
     "chain": "multi-turn cases",

@@ -23,7 +23,7 @@ from pytest_tooleval.cli import main
 from pytest_tooleval.cli.output import sparkline
 from pytest_tooleval.history import History
 from pytest_tooleval.record.call_pairs import CallPair
-from pytest_tooleval.record.comparison import Moved
+from pytest_tooleval.record.comparison import CaseShift
 from pytest_tooleval.record.document import Document
 from pytest_tooleval.record.encoding import read_document, to_json
 from pytest_tooleval.record.gates import Gate
@@ -77,7 +77,12 @@ def keep(
 def many(outcome: Any, overall: float, count: int = 12, **fields: Any) -> list[CaseResult]:
     return [
         case_of(
-            f"case-{n}", outcome=outcome, overall=overall, case_digest=f"{n:016x}", trials=3, **fields
+            f"case-{n}",
+            outcome=outcome,
+            overall=overall,
+            case_fingerprint=f"{n:016x}",
+            trials=3,
+            **fields,
         )
         for n in range(count)
     ]
@@ -348,8 +353,8 @@ def test_files_and_models_are_compared(history: History, invoke: Invoke, tmp_pat
 
 
 def test_the_trend_of_a_case(history: History, invoke: Invoke) -> None:
-    keep(history, 1, case_of(outcome="failed", overall=0.0, case_digest="a" * 16, trials=2))
-    keep(history, 2, case_of(case_digest="b" * 16, trials=2))
+    keep(history, 1, case_of(outcome="failed", overall=0.0, case_fingerprint="a" * 16, trials=2))
+    keep(history, 2, case_of(case_fingerprint="b" * 16, trials=2))
     lines = invoke("trend", "paris").output.splitlines()
     assert lines[0] == "Weather :: paris"
     rows = [line.split() for line in lines[2:4]]
@@ -537,7 +542,7 @@ def test_hostile_texts_everywhere(history: History, invoke: Invoke) -> None:
 def test_texts_of_a_comparison_that_was_kept(history: History, invoke: Invoke) -> None:
     found, run = comparison(), run_of()
     case = case_of()
-    moved = Moved(
+    moved = CaseShift(
         *structs.astuple(case.identity),
         was=case.identity,
         old=None,

@@ -33,7 +33,7 @@ def case_of(
     id: str, messages: list[dict[str, Any]], outcome: str = "failed", **fields: Any
 ) -> CaseResult:
     failure = "wrong_tool" if outcome == "failed" else None
-    trial = trial_of(transcript_of(messages), failure=failure, wrong="expected weather")
+    trial = trial_of(transcript_of(messages), failure=failure, mistake="expected weather")
     file = {"file": "s.tooleval.json", "line": 3, "tool_choice": "required"}
     return result_of(case=id, outcome=outcome, trials=(trial,), **{**file, **fields})
 

@@ -158,7 +158,7 @@ def test_the_status_of_a_merge_queue_and_none_on_push(job: Job) -> None:
         (
             {
                 "exitstatus": 0,
-                "shard": {"number": 1, "of": 4, "cases": 8, "split_digest": "", "judging": {}},
+                "shard": {"number": 1, "of": 4, "cases": 8, "split_fingerprint": "", "judging": {}},
             },
             ("pending", "shard 1/4, not judged"),
         ),
@@ -415,7 +415,7 @@ def test_a_merged_results_pipeline_has_the_comment_of_its_branch(job: Job) -> No
         "CI_MERGE_REQUEST_PROJECT_ID": "1",
         "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "1",
     }
-    shard = {"number": 1, "of": 4, "cases": 8, "split_digest": "", "judging": {}}
+    shard = {"number": 1, "of": 4, "cases": 8, "split_fingerprint": "", "judging": {}}
     for run in ({}, {"exitstatus": 0, "shard": shard}):
         wrote(job, **{"ci": "gitlab 12", **run})
         # GitLab refuses to set a pending status that is pending already.

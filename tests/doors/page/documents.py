@@ -336,7 +336,7 @@ def point_of(**fields: Any) -> TrendPoint:
     about = {"id": "run", "started": "2026-11-01T10:00:00+00:00", "status": "finished", "exitstatus": 0}
     made = {"ending": "", "scoring_version": 1, "git": None, "model": "gpt-4o", "outcome": None}
     counts = {"cases": 2, "passed": 1, "passes": 1, "answered": 2, "suite_cases": 2, "is_part": False}
-    rates = {"pass_rate": 0.5, "overall": 0.5, "digest": ""}
+    rates = {"pass_rate": 0.5, "overall": 0.5, "fingerprint": ""}
     return msgspec.convert({**about, **made, **counts, **rates, **fields}, TrendPoint)
 
 
@@ -458,7 +458,7 @@ def _hostile_row(number: int, text: str, model: str) -> CaseResult:
         metric: Score(0.0, text, (Check(text, "", text, 0.0, text),)),
     }
     made = trial_of(
-        Transcript(prompt, (structs.replace(reply, tool_answers=answers, status=("refused", None)),)),
+        Transcript(prompt, (structs.replace(reply, tool_answers=answers, statuses=("refused", None)),)),
         scores=scores,
         failure="wrong_value",
         not_played=(text,),

@@ -235,7 +235,7 @@ def test_a_call_that_did_not_end_well_says_so(draw: Draw) -> None:
     calls = tuple(ToolCall(name, {}, id=name) for name in names)
     answer = {"role": "tool", "tool_call_id": "ask", "content": "timed out"}
     statuses: tuple[CallStatus | None, ...] = ("refused", "error", "waiting", None, None)
-    stopped = structs.replace(reply, calls=calls, status=statuses, tool_answers=(answer,))
+    stopped = structs.replace(reply, calls=calls, statuses=statuses, tool_answers=(answer,))
     line = "look was answered with an error, so it was not played on the world"
     talk = structs.replace(made.transcript, replies=(stopped,))
     shown = structs.replace(made, transcript=talk, not_played=(line,))
@@ -252,7 +252,7 @@ def test_of_several_agents_each_reply_names_its_own(draw: Draw) -> None:
     assert made.transcript
     (reply,) = made.transcript.replies
     clerk = structs.replace(reply, agent="Clerk <b>")
-    bank = structs.replace(reply, agent="bank", inner=True)
+    bank = structs.replace(reply, agent="bank", is_inner=True)
     for replies, names in (((clerk, bank), ["Clerk <b>", "bank, as a tool"]), ((clerk,), [])):
         talk = structs.replace(made.transcript, replies=replies)
         opened = draw(document(row("passed", structs.replace(made, transcript=talk))))

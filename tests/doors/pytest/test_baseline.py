@@ -316,7 +316,7 @@ def under_older_rules(document: dict[str, Any], version: int = 0) -> None:
         row.update(outcome="passed", passes=row["answered"], reason="", tolerated=False)
         row["scores"] |= dict.fromkeys(METRICS.intersection(row["scores"]), 1.0)
         for trial in row["trials"]:
-            trial.update(passed=True, failure=None, wrong="")
+            trial.update(passed=True, failure=None, mistake="")
             for metric in METRICS.intersection(trial["scores"]):
                 trial["scores"][metric]["value"] = 1.0
 

@@ -69,7 +69,7 @@ def test_conversations_are_judged_on_fresh_worlds_as_score_messages_does(desk: P
         row = rows[f"{TWO_TURNS}[{model}]"]
         assert row["scores"] == scored.values
         assert (row["outcome"] == "passed") is scored.passed
-        assert row["reason"] == scored.wrong
+        assert row["reason"] == scored.mistake
     assert rows[f"{TWO_TURNS}[right]"]["outcome"] == "passed"
     result.stdout.fnmatch_lines(
         [

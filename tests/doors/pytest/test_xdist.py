@@ -83,7 +83,7 @@ def test_a_crashed_worker_fails_only_its_item(project: Project) -> None:
     assert (crashed["outcome"], crashed["suite"], crashed["position"]) == ("error", "Weather", 6)
     # What gates and `merge` read.
     assert (crashed["tags"], crashed["weight"]) == (["smoke"], 2)
-    assert crashed["suite_digest"] == rows["c0[agent]"]["suite_digest"]
+    assert crashed["suite_fingerprint"] == rows["c0[agent]"]["suite_fingerprint"]
     assert crashed["reason"].startswith(
         "the worker process died while it ran this case and requested others"
     )

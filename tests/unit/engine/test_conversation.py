@@ -88,7 +88,7 @@ async def test_calls_that_max_rounds_cuts_off_do_not_run(tmp_path: Path) -> None
     suite = parse_suite(json.dumps(data), str(tmp_path / "s.tooleval.json"))
     case = resolve(suite, suite.test_cases[0])
     transcript = await Model(says(call("book", "{}", "b"))).run(case)
-    assert [each.status for each in transcript.replies] == [("ok",), ("refused",)]
+    assert [each.statuses for each in transcript.replies] == [("ok",), ("refused",)]
     assert score_transcript(case, transcript).values["state"] == 1.0
 
 
@@ -202,7 +202,7 @@ async def test_what_the_provider_ran_needs_no_answer() -> None:
     transcript = await model.run(chain())
     first, last = transcript.replies
     assert [each["tool_call_id"] for each in first.tool_answers] == ["s"]
-    assert first.status == ("ok", "refused")
+    assert first.statuses == ("ok", "refused")
     carried = model.requests[1].messages[1]
     assert [each["id"] for each in carried["tool_calls"]] == ["s"]
     assert ([made.name for made in last.calls], last.tool_answers) == (["web_search"], ())
@@ -212,7 +212,7 @@ async def test_what_the_provider_ran_may_be_forbidden() -> None:
     model = Model(says(RAN, call("search", id="s")), says(call("book")))
     transcript = await model.run(chain(forbidden_calls=["*"]))
     (reply,) = transcript.replies
-    assert (reply.status, reply.tool_answers) == (("ok", "refused"), ())
+    assert (reply.statuses, reply.tool_answers) == (("ok", "refused"), ())
 
 
 async def test_no_later_error_hides_what_the_provider_ran() -> None:

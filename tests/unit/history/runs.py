@@ -18,7 +18,7 @@ from pytest_tooleval.record.results import CaseResult, CaseRow, KeptCase, Outcom
 from pytest_tooleval.record.run import SCORING_VERSION, AskedModel, Git, Run, new_run_id
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.verdicts.baseline import compare_runs
-from pytest_tooleval.verdicts.paired_metrics import Limits
+from pytest_tooleval.verdicts.paired_metrics import ComparisonRules
 from pytest_tooleval.verdicts.sides import Side
 
 COMMIT = "5bf4c1d0a9e8f7061524334455667788990011aa"
@@ -58,8 +58,8 @@ def case_of(
         "thresholds": {"overall": 1.0},
         "reason": "" if outcome == "passed" else f"overall {overall} < 1.00",
         "tool_choice": "required",
-        "case_digest": "c" * 16,
-        "suite_digest": "5" * 16,
+        "case_fingerprint": "c" * 16,
+        "suite_fingerprint": "5" * 16,
         "suite_cases": 2,
         "line": 3,
         "trials": results,
@@ -120,4 +120,4 @@ def gate(passed: bool, message: str = "overall is 0.5") -> Gate:
 def comparison(message: str = "no drop") -> Comparison:
     """What comparing a run with itself finds."""
     old, new = (Side(name, run_of(), [case_of()]) for name in ("old", "new"))
-    return structs.replace(compare_runs(old, new, Limits()), message=message)
+    return structs.replace(compare_runs(old, new, ComparisonRules()), message=message)

@@ -102,7 +102,7 @@ def test_sub_agents_stand_where_they_were_started(lines: list[Line], replies: st
     assert isinstance(main, OutsideTranscript)
     made = transcript_of(main.messages, offered=[NO_TOOLS])
     shown = [
-        (each.agent or "-") + "".join(f":{call.name}" for call in each.calls if each.inner)
+        (each.agent or "-") + "".join(f":{call.name}" for call in each.calls if each.is_inner)
         for each in made.replies
     ]
     assert " ".join(shown) == replies

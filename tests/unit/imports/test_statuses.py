@@ -184,10 +184,10 @@ def test_a_recorded_call_ended_as_its_format_says(
     assert run.messages[0]["content"] == "Refund A1."
     trial = score_messages(SUITE, "refund", run.messages[1:])
     assert trial.transcript is not None
-    assert trial.transcript.replies[0].status == (status,)
+    assert trial.transcript.replies[0].statuses == (status,)
     assert trial.passed == (status == "ok")
     if status != "ok":
-        assert f"call 1: status: expected ok, got {status or 'unknown'}" in str(trial.wrong)
+        assert f"call 1: status: expected ok, got {status or 'unknown'}" in str(trial.mistake)
 
 
 # A text of one library is an ordinary text in a transcript of another, as is one of no library.
@@ -214,7 +214,7 @@ def test_an_ordinary_text_is_no_error(tmp_path: Path, lines: Lines) -> None:
     (run,) = read_transcripts([path])
     trial = score_messages(SUITE, "refund", run.messages[1:])
     assert trial.transcript is not None
-    assert trial.transcript.replies[0].status == ("ok",)
+    assert trial.transcript.replies[0].statuses == ("ok",)
 
 
 @pytest.mark.parametrize("library", [OPENAI_AGENTS, LANGCHAIN, CLAUDE_CODE, CODEX])

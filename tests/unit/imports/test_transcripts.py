@@ -196,7 +196,7 @@ def test_what_a_tool_asks_within_is_an_inner_agents(tmp_path: Path) -> None:
         span("6", 7, chat(user("Hi"), ask, result("c1", "Done."), output=reply("Bye.")), parent="a"),
     )
     replies = transcript_of(run.messages, offered=[NO_TOOLS]).replies
-    assert [(each.agent, each.inner, [call.name for call in each.calls]) for each in replies] == [
+    assert [(each.agent, each.is_inner, [call.name for call in each.calls]) for each in replies] == [
         ("triage", False, ["billing"]),
         ("accounts", True, ["cancel"]),
         ("accounts", True, []),

@@ -24,7 +24,7 @@ from pytest_tooleval.record.transcript import Reply, Transcript
 def reply(*calls: ToolCall, text: str = "", turn: bool = False, inner: bool = False) -> Reply:
     prompt = ({"role": "user", "content": "and?"},) if turn else ()
     message = {"role": "assistant", "content": text}
-    return Reply(message=message, calls=calls, prompt=prompt, inner=inner)
+    return Reply(message=message, calls=calls, prompt=prompt, is_inner=inner)
 
 
 LOOK = ToolCall("get_order", {"id": "A1"})

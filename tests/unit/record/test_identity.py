@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.history import History
-from pytest_tooleval.record.comparison import Moved
+from pytest_tooleval.record.comparison import CaseShift
 from pytest_tooleval.record.document import RowsDocument
 from pytest_tooleval.record.encoding import to_json
 from pytest_tooleval.record.identity import Identity, suite_names
@@ -25,7 +25,7 @@ from pytest_tooleval.reports.notes import notes
 from pytest_tooleval.reports.pull_request import comment_text
 from pytest_tooleval.reports.run_lines import verdict_lines
 from pytest_tooleval.verdicts.baseline import compare_runs
-from pytest_tooleval.verdicts.paired_metrics import Limits
+from pytest_tooleval.verdicts.paired_metrics import ComparisonRules
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.summary import rows_document
 from pytest_tooleval.verdicts.variants import compare_variants
@@ -53,7 +53,7 @@ def fields_of(case: Identity, passes: int) -> dict[str, Any]:
         "file": case.file,
         "model": case.model,
         "nodeid": f"{case.file}::{case.case}[{case.model}]",
-        "case_digest": case.case,
+        "case_fingerprint": case.case,
         "suite_cases": 2,
         "outcome": "passed" if passes == TRIALS else "failed",
         "reason": "" if passes == TRIALS else reason_of(case),
@@ -85,10 +85,10 @@ def changes(old: Passes, new: Passes) -> dict[Identity, tuple[str, str]]:
 def document(old: Passes, new: Passes) -> RowsDocument:
     there = cast("Any", lambda file: msgspec.defstruct("Empty", [("test_cases", Any)])(()))
     sides = Side("old", OLD, rows_of(old)), Side("new", NEW, rows_of(new), suites=there)
-    return rows_document(NEW, sides[1].cases, baseline=compare_runs(*sides, Limits()))
+    return rows_document(NEW, sides[1].cases, baseline=compare_runs(*sides, ComparisonRules()))
 
 
-def of(moved: Moved) -> Identity:
+def of(moved: CaseShift) -> Identity:
     return Identity(moved.suite, moved.case, moved.file, moved.model)
 
 

@@ -75,7 +75,7 @@ trials = st.builds(
     passed=st.booleans(),
     failure=st.none() | st.sampled_from(["wrong_tool", "missing_call"]),
     calls_made=st.integers(0, 5),
-    wrong=st.text(max_size=9),
+    mistake=st.text(max_size=9),
     transcript=st.none() | transcripts,
     error=st.none() | st.builds(TrialError, kind=st.sampled_from(["timeout", "server"]), message=texts),
     trial=st.integers(0, 9),

@@ -21,7 +21,7 @@ from pytest_tooleval.replies import dialects, recovery
 from pytest_tooleval.replies.dialects import DIALECTS
 from pytest_tooleval.replies.dialects.dialect import Dialect
 from pytest_tooleval.replies.dialects.json_calls import in_tags
-from pytest_tooleval.replies.recovery import NOTHING, read_calls
+from pytest_tooleval.replies.recovery import NO_READING, read_calls
 
 WEATHER = {
     "type": "object",
@@ -144,7 +144,7 @@ def test_ordinary_texts_about_tools_are_no_calls() -> None:
     texts, thoughts = found["texts"], found["thoughts"]
 
     assert (len(texts), len(thoughts)) == (300, 30)
-    wrong = [text for text in [*texts, *thoughts] if read_calls({}, text, TOOLS) != NOTHING]
+    wrong = [text for text in [*texts, *thoughts] if read_calls({}, text, TOOLS) != NO_READING]
     assert wrong == []
 
 

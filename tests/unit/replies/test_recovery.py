@@ -308,14 +308,14 @@ def test_tool_code_that_calls_a_known_tool_and_cannot_be_read_is_no_text(code: s
     ],
 )
 def test_a_decorated_name_is_the_known_tool(name: str, known: str) -> None:
-    assert TOOLS.known(name) == known
-    assert TOOLS._replace(exact=True).known(name) == name
+    assert TOOLS.canonical_name(name) == known
+    assert TOOLS._replace(exact=True).canonical_name(name) == name
 
 
 def test_a_decorated_name_that_fits_two_tools_is_neither() -> None:
     two = KnownTools.of([("time", None, {}), ("clock__time", None, {})])
 
-    assert two.known("mcp__my__clock__time") == "mcp__my__clock__time"
+    assert two.canonical_name("mcp__my__clock__time") == "mcp__my__clock__time"
 
 
 @pytest.mark.parametrize("sent", ["", " ", None, "null"])

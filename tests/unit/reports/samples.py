@@ -75,8 +75,8 @@ def row(outcome: Outcome = "passed", *trials: TrialResult, **fields: Any) -> dic
         "tool_choice": "required",
         "file": "weather.tooleval.json",
         "line": 21,
-        "case_digest": "0" * 16,
-        "suite_digest": "f" * 16,
+        "case_fingerprint": "0" * 16,
+        "suite_fingerprint": "f" * 16,
         "suite_cases": 3,
         "reason": "" if outcome == "passed" else "overall 0.60 < 1.00 (wrong value)",
     }

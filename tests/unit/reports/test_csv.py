@@ -34,7 +34,7 @@ def test_a_trial_in_full() -> None:
     one = trial(0, 0.6, PARIS, **measured, reasoning_tokens=1, cached=True)
     [found] = rows(row("failed", one, tags=("smoke", "fast")))
     assert found == {
-        "cost_at_least": "false",
+        "is_cost_partial": "false",
         "run": "20261122-101530-3fa9c1",
         "suite": "Weather",
         "file": "weather.tooleval.json",

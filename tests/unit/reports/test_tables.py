@@ -47,7 +47,7 @@ def test_a_metric_has_its_own_name_over_two_lines() -> None:
 @pytest.mark.parametrize("at_least", [False, True])
 def test_a_cost_that_is_known_in_part_is_told_as_at_least(at_least: bool) -> None:
     spent = {"gpt-4o": {"answers": 2, "priced": 2 - at_least, "usd": 0.75}}
-    trials = trial(cost_usd=0.5), trial(1, cost_usd=0.25, cost_at_least=at_least)
+    trials = trial(cost_usd=0.5), trial(1, cost_usd=0.25, is_cost_partial=at_least)
     found = document(row("passed", *trials), spent=spent, max_cost_usd=1.0).rows()
     ((_, lines),) = score_tables(found, whole=True)
     plus, least = ("+", "at least ") if at_least else ("", "")

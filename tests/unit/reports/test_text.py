@@ -164,7 +164,7 @@ def test_calls_that_did_not_end_well_say_so() -> None:
         {"role": "tool", "tool_call_id": name, "content": "?"} for name in ends if name != "open"
     )
     reply = Reply(
-        message={"role": "assistant"}, calls=calls, tool_answers=answers, status=tuple(ends.values())
+        message={"role": "assistant"}, calls=calls, tool_answers=answers, statuses=tuple(ends.values())
     )
     shown = render_transcript(TrialResult(transcript=Transcript((), (reply,))))
     assert re.findall(r"calls (.*)", shown) == [
@@ -175,7 +175,7 @@ def test_calls_that_did_not_end_well_say_so() -> None:
         "lost() (unknown)",
         "open()",
     ]
-    ours = structs.replace(reply, by_suite=(True,) * len(calls))
+    ours = structs.replace(reply, ran_by_suite=(True,) * len(calls))
     assert "unknown" not in render_transcript(TrialResult(transcript=Transcript((), (ours,))))
 
 

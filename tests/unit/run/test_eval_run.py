@@ -75,7 +75,7 @@ class Heard(Observer):
 def test_two_cases(tmp_path: Path) -> None:
     file = tmp_path / "weather.tooleval.json"
     file.write_text(WEATHER)
-    run = EvalRun(Process(tmp_path, datetime.now(timezone.utc), pytest="none"), SETTINGS)
+    run = EvalRun(Process(tmp_path, datetime.now(timezone.utc), pytest_version="none"), SETTINGS)
     suite, heard, after = load_suite(file), Heard(), Heard()
     run.observers.add(heard)
     run.observers.add(after)
@@ -107,7 +107,7 @@ def test_two_cases(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_ends_before_it_collects_empties_nothing(tmp_path: Path) -> None:
-    run = EvalRun(Process(tmp_path, datetime.now(timezone.utc), pytest="none"), SETTINGS)
+    run = EvalRun(Process(tmp_path, datetime.now(timezone.utc), pytest_version="none"), SETTINGS)
     lines = {"unapplied": ["typos"], "unclaimed": ["no case a"], "without_known_case": ["no case b"]}
     run.add_worker_facts({"case_counts": {MODEL.label: 2}, "recorded": 1, **lines})
     run.add_worker_facts({"recorded": 2})

@@ -148,17 +148,17 @@ def test_what_nobody_knows_to_be_another_agents_call_counts(field: str) -> None:
 
 def test_reasons_name_the_agent_where_there_are_several() -> None:
     case = case_of(forbidden_calls=["cancel"], turn=ASKS)
-    assert score(case, *INSIDE).wrong == "billing called cancel, which is forbidden"
+    assert score(case, *INSIDE).mistake == "billing called cancel, which is forbidden"
     alone = score(case, says("", "billing", "cancel"), says("Done.", "billing"))
-    assert alone.wrong == "called cancel, which is forbidden"
+    assert alone.mistake == "called cancel, which is forbidden"
     policy = {"tool": "refund", "agent": "billing", "at_most": 0}
     case = case_of(policies=[policy], turn={"expected_text": ["done"]})
     broken = score(case, LOOK, REFUND, DONE)
-    assert broken.wrong == (
+    assert broken.mistake == (
         'policy refund by billing at most 0 times: refund(order="A1") by billing: called 1 time'
     )
     wrong = score(case_of(**calls(("look", None), ("refund", "triage"))), LOOK, REFUND, DONE)
-    assert wrong.wrong == "call 2: agent: expected triage, got billing"
+    assert wrong.mistake == "call 2: agent: expected triage, got billing"
 
 
 def test_the_terminal_names_the_agents() -> None:
@@ -177,7 +177,7 @@ def test_what_an_agent_says_inside_is_no_part_of_the_conversation() -> None:
     assert made.agents == ("triage", "billing")
     first, *_ = made.replies
     assert [each["tool_call_id"] for each in first.tool_answers] == ["ask_billing"]
-    assert [each.inner for each in made.replies] == [False, True, True, True, False]
+    assert [each.is_inner for each in made.replies] == [False, True, True, True, False]
 
 
 def test_a_state_does_not_say_who_called() -> None:

@@ -68,7 +68,7 @@ def test_a_key_that_stands_twice_is_noticed(text: str, repeated: str | None) -> 
     if repeated is not None:
         assert valid.explanation == f'1 of 1 calls: weather: the key "{repeated}" appears twice'
         assert result.failure == "invalid_arguments"
-        assert result.wrong == f'the key "{repeated}" appears twice: {text}'
+        assert result.mistake == f'the key "{repeated}" appears twice: {text}'
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_invented_arguments(schema: dict[str, Any], invented: bool) -> None:
     assert result.passed is not invented
     if invented:
         assert result.failure in ("unexpected_argument", "invalid_arguments")
-        assert '"y"' in result.wrong or "'y'" in result.wrong
+        assert '"y"' in result.mistake or "'y'" in result.mistake
 
 
 def test_a_tool_without_parameters_takes_none() -> None:
@@ -197,7 +197,7 @@ def test_a_tool_that_its_turn_does_not_offer_is_invalid() -> None:
         made = resolved(TOOLS, **case)
         result = score_trial(made, Transcript((), tuple(replies))).explained()
         if not result.values["arguments_valid"]:
-            assert (result.failure, result.wrong) == (
+            assert (result.failure, result.mistake) == (
                 "hallucinated_tool",
                 "weather: a tool that was not offered",
             )

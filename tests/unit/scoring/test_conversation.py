@@ -96,7 +96,7 @@ def test_match(
     suite = suite_of(desk, {"expected_calls": calls(REFUND), "match": match}, may_change_nothing=True)
     trial = score(suite, [*made, "done"])
     assert trial.values["overall"] == pytest.approx(value)
-    assert (trial.failure, trial.wrong) == (failure, wrong)
+    assert (trial.failure, trial.mistake) == (failure, wrong)
     assert trial.passed == (failure is None)
     by_calls = score_calls(suite, suite.case("one"), [{"name": n, "arguments": a} for n, a in made])
     assert by_calls.values == trial.values
@@ -201,7 +201,7 @@ def test_what_became_of_a_call_is_read_from_its_answer(
 ) -> None:
     (amount, result) = refunded(desk, (REFUND, answer))
     assert result.transcript is not None
-    assert result.transcript.replies[0].status == (status,)
+    assert result.transcript.replies[0].statuses == (status,)
     assert amount == (40 if status in ("ok", None) else 0)
     assert len(result.not_played) == (status == "error")
 
@@ -237,7 +237,7 @@ def test_an_expected_call_says_how_it_must_end(
     place = run.index(made) + 1
     result = score_messages(suite, "one", [*run[:place], *told, *run[place:]])
     assert result.values["calls"] == pytest.approx(value)
-    assert (result.passed, result.failure, result.wrong) == (
+    assert (result.passed, result.failure, result.mistake) == (
         value == 1.0,
         "wrong_end" if wrong else None,
         wrong,
@@ -378,7 +378,7 @@ def test_a_late_answer_to_an_earlier_call_answers_no_written_call(
     result = score_messages(suite, "one", messages)
     assert result.passed
     assert result.transcript is not None
-    assert result.transcript.replies[1].status == status
+    assert result.transcript.replies[1].statuses == status
 
 
 @pytest.mark.parametrize("calls", ["refund", 5, True, {"name": "refund"}, ["refund"], [5], [None]])
@@ -400,9 +400,9 @@ def test_results_must_have_been_given_by_the_end_of_the_turn(desk: Path) -> None
     assert score(suite, [REFUND, "done"], [LOOK, "40"]).passed
     trial = score(suite, [REFUND, LOOK, "done"], ["40"])
     assert trial.failure == "missing_result"
-    assert trial.wrong == "turn 2: results: expected at least one call, got (no call)"
+    assert trial.mistake == "turn 2: results: expected at least one call, got (no call)"
     trial = score(suite, [REFUND, "done"], [REFUND, "40"])
-    assert trial.wrong == 'turn 2: Desk.orders["A1"].refunded: expected 40, got 80'
+    assert trial.mistake == 'turn 2: Desk.orders["A1"].refunded: expected 40, got 80'
     assert trial.values["results"] == 0.5
 
 
@@ -428,7 +428,10 @@ def test_expectations_of_the_whole_case(desk: Path) -> None:
     trial = score(suite, [HALF, "half"], [HALF, HALF, "Refunded all"])
     assert trial.values["state"] == pytest.approx(1 / 3)
     trial = score(suite, [REFUND, "Refunded"], [LOOK, "x"])
-    assert (trial.failure, trial.wrong) == ("forbidden_call", "turn 2: called look, which is forbidden")
+    assert (trial.failure, trial.mistake) == (
+        "forbidden_call",
+        "turn 2: called look, which is forbidden",
+    )
     assert trial.values["overall"] == 0.0
 
 
@@ -443,9 +446,9 @@ def test_what_a_turn_forbids_is_free_in_others(desk: Path) -> None:
     suite = suite_of(desk, {"forbidden_calls": ["refund"]}, {"max_calls": 1}, may_change_nothing=True)
     assert score(suite, ["who?"], [REFUND, "ok"]).passed
     trial = score(suite, [REFUND, "ok"], ["ok"])
-    assert trial.wrong == "turn 1: called refund, which is forbidden"
+    assert trial.mistake == "turn 1: called refund, which is forbidden"
     trial = score(suite, ["who?"], [LOOK, REFUND, "ok"])
-    assert trial.wrong == "turn 2: calls made: expected at most 1, got 2"
+    assert trial.mistake == "turn 2: calls made: expected at most 1, got 2"
     assert trial.values["conduct"] == 0.5
 
 
@@ -464,7 +467,7 @@ def test_a_turn_that_does_not_end(desk: Path) -> None:
     suite = suite_of(desk, {"max_calls": 9}, max_rounds=2, may_change_nothing=True)
     trial = score(suite, [LOOK, LOOK])
     assert trial.failure == "unfinished_turn"
-    assert trial.wrong == "end: expected a reply without calls, got calls in every reply"
+    assert trial.mistake == "end: expected a reply without calls, got calls in every reply"
     suite = suite_of(desk, {"expected_calls": calls(REFUND)})
     trial = score(suite, [REFUND])
     assert (trial.failure, trial.values["conduct"]) == ("unfinished_turn", 0.0)
@@ -477,7 +480,7 @@ def test_a_turn_that_never_began(desk: Path) -> None:
     assert trial.failure == "unfinished_turn"
     assert trial.values["overall"] == 0.5
     assert trial.values["text"] is None
-    assert trial.wrong == "turn 2: end: expected a reply without calls, got no reply"
+    assert trial.mistake == "turn 2: end: expected a reply without calls, got no reply"
 
 
 def test_a_call_that_a_run_only_has_as_text_did_not_run(desk: Path) -> None:
@@ -595,7 +598,7 @@ def test_texts(expected: Any, text: str, right: bool) -> None:
 
 def test_a_forbidden_text_is_shown_with_the_message_that_has_it(desk: Path) -> None:
     def wrong(*turns: dict[str, Any], **case: Any) -> str:
-        return score(suite_of(desk, *turns, **case), ["I am sorry."], ["Hello.", "Done."]).wrong
+        return score(suite_of(desk, *turns, **case), ["I am sorry."], ["Hello.", "Done."]).mistake
 
     not_sorry = {"expected_text": [{"$not": "sorry"}]}
     assert wrong({}, {}, **not_sorry) == (
@@ -613,7 +616,7 @@ def test_a_conversation_with_a_played_user_has_as_many_turns_as_it_took(desk: Pa
     assert result.passed
     assert not score(suite, ["No."], ["Done."]).passed
     lost = score(suite, ["Which order?"], [LOOK, REFUND, "Done."])
-    assert (lost.failure, lost.wrong) == ("forbidden_call", "turn 2: called look, which is forbidden")
+    assert (lost.failure, lost.mistake) == ("forbidden_call", "turn 2: called look, which is forbidden")
     assert (
         score_calls(suite, suite.test_cases[0], [{"name": "refund", "arguments": REFUND[1]}])
         .scores["state"]
@@ -639,7 +642,7 @@ def test_rubrics_are_judged_elsewhere(desk: Path) -> None:
 
 def test_nobody_judges_what_was_not_said(desk: Path) -> None:
     suite = suite_of(desk, {"expected_text": [{"$judge": "Is polite."}]}, forbidden_calls=["look"])
-    assert score(suite, [REFUND, ""]).wrong == 'judge: nothing was said ("Is polite.")'
+    assert score(suite, [REFUND, ""]).mistake == 'judge: nothing was said ("Is polite.")'
     assert score(suite, [LOOK, "Please."]).failure == "forbidden_call"
 
 

@@ -98,7 +98,7 @@ def test_a_forbidden_call_fails_whatever_the_thresholds(
 
     assert result.passed is (wrong is None)
     assert result.failure == ("forbidden_call" if wrong else None)
-    assert result.wrong == (wrong or "")
+    assert result.mistake == (wrong or "")
 
 
 ANY = {"expected_tool": "*", "expected_params": None}
@@ -314,14 +314,14 @@ def test_the_forbidden_text_is_shown_as_sent() -> None:
     forbidden = [{"tool": "refund", "params": {"*": MUCH}}]
     made = [call("refund", amount="9000", note="9000")]
     result = score(made, [tool("refund", REFUND)], expected_tool="*", forbidden_calls=forbidden)
-    assert result.wrong == 'called refund(amount="9000"), which is forbidden'
+    assert result.mistake == 'called refund(amount="9000"), which is forbidden'
 
 
 def test_an_unusable_schema_hides_no_forbidden_value() -> None:
     schema = {"type": "object", "properties": {"amount": {"$ref": "https://example.com/amount"}}}
     forbidden = [{"tool": "refund", "params": {"amount": MUCH}}]
     case = {"expected_tool": "*", "forbidden_calls": forbidden, "thresholds": LENIENT}
-    assert score([call("refund", amount="9000")], [tool("refund", schema)], **case).wrong
+    assert score([call("refund", amount="9000")], [tool("refund", schema)], **case).mistake
 
 
 @pytest.mark.parametrize(

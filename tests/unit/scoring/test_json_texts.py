@@ -62,7 +62,7 @@ def score(text: str, expected: Any, **case: Any) -> TrialResult:
 def test_the_whole_text_is_the_expected_json(text: str, expected: Any, wrong: str) -> None:
     trial = score(text, {"$json": expected})
     assert (trial.failure, trial.values["text"]) == (("wrong_text", 0.0) if wrong else (None, 1.0))
-    assert trial.wrong.startswith(f"text: {wrong}" if wrong else ""), trial.wrong
+    assert trial.mistake.startswith(f"text: {wrong}" if wrong else ""), trial.mistake
     # What no message may be.
     assert score(text, {"$not": {"$json": expected}}).passed == bool(wrong)
 
@@ -82,14 +82,14 @@ def test_one_of_the_messages_of_a_turn_is_the_json() -> None:
 
     assert said("Let me see.", RIGHT).passed
     trial = said("Let me see.", '{"sky": "rain"}')
-    assert (trial.passed, trial.wrong) == (False, "text: sky: different text")
+    assert (trial.passed, trial.mistake) == (False, "text: sky: different text")
     assert not said("Let me see.", "The sky is clear.").passed
 
 
 def test_values_compare_as_the_case_says() -> None:
     assert score('{"sky": "CLEAR"}', {"$json": {"sky": "clear"}}).passed
     exact = score('{"sky": "CLEAR"}', {"$json": {"sky": "clear"}}, param_scoring="case_sensitive")
-    assert exact.wrong == "text: sky: case differs"
+    assert exact.mistake == "text: sky: case differs"
     with pytest.raises(ScoringError, match=r"expected_text\.sky: "):
         score('{"sky": "' + "a" * 60_000 + '"}', {"$json": {"sky": {"$regex": "(a+)+b"}}})
 

@@ -53,4 +53,4 @@ def test_the_scores_say_what_was_malformed(expected: dict[str, Any]) -> None:
     assert result.values["parameter_accuracy"] == 0
     (check,) = result.scores["parameter_accuracy"].checks
     assert (check.actual, check.reason) == ("[1]", "the arguments are not a JSON object")
-    assert result.wrong == "a: the arguments are not a JSON object: [1]"
+    assert result.mistake == "a: the arguments are not a JSON object: [1]"

@@ -140,9 +140,11 @@ def test_a_call_on_the_way_is_not_compared_with_the_expected_one() -> None:
 def test_an_inefficient_chain_is_said_to_be_what_costs_most() -> None:
     strict = {**CHAIN, "thresholds": {"overall": 1.0}}
     assert (
-        score_live([[A], [B], [A], [B], [A], [A], [C]], **strict).wrong == "3 (optimal_hops) / 7 calls"
+        score_live([[A], [B], [A], [B], [A], [A], [C]], **strict).mistake == "3 (optimal_hops) / 7 calls"
     )
-    assert score_live([[A], [A], [C]], **strict).wrong == "1 call identical to the one before, 0.1 each"
+    assert (
+        score_live([[A], [A], [C]], **strict).mistake == "1 call identical to the one before, 0.1 each"
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_another_prerequisite_is_less_efficient_and_not_wrong(
 ) -> None:
     result = score_live([[each] for each in calls], **CHAIN, thresholds=thresholds)
 
-    assert (result.passed, wrong in result.wrong) == (not wrong, True)
+    assert (result.passed, wrong in result.mistake) == (not wrong, True)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +186,7 @@ def test_a_model_that_calls_nothing_is_told_of_with_its_tool_choice(
 ) -> None:
     said = {"role": "assistant", "content": "Hello"}
     reply = Reply(message=said, tool_choice=sent, fallbacks=fallbacks)
-    wrong = score_transcript(resolved(expected_tool="a"), Transcript((), (reply,))).wrong
+    wrong = score_transcript(resolved(expected_tool="a"), Transcript((), (reply,))).mistake
     assert wrong == "expected a, no tool was called" + (f"; {wrong.partition('; ')[2]}" if about else "")
     assert about in wrong
 
@@ -225,7 +227,7 @@ def test_a_further_call_to_an_expected_tool_is_surplus(
     assert result.failure == (None if loose else "surplus_call")
     if not loose:
         name = "c" if [C, C] in replies else "C"
-        assert result.wrong == f"called {name} more often than expected"
+        assert result.mistake == f"called {name} more often than expected"
 
 
 def test_overall_counts_it_under_bfcl() -> None:
@@ -235,7 +237,7 @@ def test_overall_counts_it_under_bfcl() -> None:
     assert result.scores["overall"].explanation.startswith(
         "0.5 = 1 (completion) × 1 (efficiency) / 2 (calls)"
     )
-    assert (result.failure, result.wrong) == ("surplus_call", "called c more often than expected")
+    assert (result.failure, result.mistake) == ("surplus_call", "called c more often than expected")
 
 
 @pytest.mark.parametrize(
@@ -250,13 +252,13 @@ def test_any_call_after_the_expected_one_is_surplus(later: list[list[ToolCall]],
     result = score_live([[A], [B], [C], *later], **CHAIN)
 
     assert (result.values["overall"], result.values["no_extra_calls"]) == (1.0, 0.0)
-    assert (result.failure, result.wrong) == ("surplus_call", wrong)
+    assert (result.failure, result.mistake) == ("surplus_call", wrong)
 
 
 def test_what_leads_to_a_retry_is_no_surplus() -> None:
     def after(first: CallStatus, *later: ToolCall) -> float | None:
         replies = [
-            Reply(message={"role": "assistant"}, calls=(made,), status=(status,))
+            Reply(message={"role": "assistant"}, calls=(made,), statuses=(status,))
             for made, status in ((C, first), *((each, "ok") for each in later))
         ]
         transcript = Transcript((), tuple(replies))
@@ -269,7 +271,7 @@ def test_what_leads_to_a_retry_is_no_surplus() -> None:
 def test_to_repeat_what_failed_is_no_surplus() -> None:
     def further(*calls: ToolCall, status: CallStatus | None) -> float | None:
         replies = [
-            Reply(message={"role": "assistant"}, calls=(made,), status=(status,)) for made in calls
+            Reply(message={"role": "assistant"}, calls=(made,), statuses=(status,)) for made in calls
         ]
         made = resolved(None, **CHAIN)
         return score_transcript(made, Transcript((), tuple(replies))).values["no_extra_calls"]

@@ -33,7 +33,7 @@ def reply(*calls: ToolCall, **more: Any) -> Reply:
     return Reply(
         message={"role": "assistant", "content": None},
         calls=calls,
-        **{"tool_answers": answers, "status": ("ok",) * len(calls), **more},
+        **{"tool_answers": answers, "statuses": ("ok",) * len(calls), **more},
     )
 
 
@@ -95,7 +95,7 @@ def test_in_a_conversation(
             for n, names in enumerate(replies)
         ]
         trial = judged(case, *calls)
-        assert trial.values["conduct"] == float(right), (parallel, trial.wrong)
+        assert trial.values["conduct"] == float(right), (parallel, trial.mistake)
         without = judged(talk(expected, None, match=match, may_change_nothing=True), *calls)
         assert trial.passed == (without.passed and right)
         if not right and without.passed:
@@ -105,9 +105,9 @@ def test_in_a_conversation(
 def test_the_reason() -> None:
     three = [reply(made("a"), made("b")), reply(made("c"))]
     trial = judged(talk(THREE, True), *three)
-    assert trial.wrong == "replies: expected all calls in one reply, got a and b, then c"
+    assert trial.mistake == "replies: expected all calls in one reply, got a and b, then c"
     trial = judged(talk(THREE, False), *three)
-    assert trial.wrong == "replies: expected each call in its own reply, got a and b, then c"
+    assert trial.mistake == "replies: expected each call in its own reply, got a and b, then c"
 
 
 def test_a_case_judges_the_whole_conversation() -> None:
@@ -128,13 +128,13 @@ def test_an_agent_with_its_own_loop(
     unanswered: tuple[int, int, int], in_one: bool, each_alone: bool
 ) -> None:
     """Each of its calls is a reply, and begins before some of the earlier ones were answered."""
-    replies = [reply(made(name), unanswered=n) for name, n in zip("abc", unanswered, strict=True)]
+    replies = [reply(made(name), unanswered_before=n) for name, n in zip("abc", unanswered, strict=True)]
     assert judged(talk(THREE, True), *replies).passed == in_one
     assert judged(talk(THREE, False), *replies).passed == each_alone
 
 
 def test_messages_whose_answers_come_later_are_parallel() -> None:
-    first, second = reply(made("a"), tool_answers=(), status=()), reply(made("b"))
+    first, second = reply(made("a"), tool_answers=(), statuses=()), reply(made("b"))
     late = structs.replace(second, tool_answers=(*second.tool_answers, *reply(made("a")).tool_answers))
     assert judged(talk(TWO, True), first, late).passed
     assert not judged(talk(TWO, False), first, late).passed
@@ -142,8 +142,8 @@ def test_messages_whose_answers_come_later_are_parallel() -> None:
 
 def test_an_agent_that_is_a_tool_makes_its_calls_in_replies_of_its_own() -> None:
     by = [{"tool": "a"}, {"tool": "b", "agent": "inner"}]
-    outer = reply(made("a"), agent="outer", tool_answers=(), status=())
-    inner = reply(structs.replace(made("b"), agent="inner"), agent="inner", inner=True)
+    outer = reply(made("a"), agent="outer", tool_answers=(), statuses=())
+    inner = reply(structs.replace(made("b"), agent="inner"), agent="inner", is_inner=True)
     answered = structs.replace(inner, tool_answers=(*inner.tool_answers, *reply(made("a")).tool_answers))
     assert judged(talk(by, False), outer, answered).passed
     assert not judged(talk(by, True), outer, answered).passed
@@ -154,7 +154,7 @@ def test_a_prompt_that_an_agent_or_a_recording_answers_in_two_replies() -> None:
     assert judged(case, reply(made("a"), made("b"))).passed
     trial = judged(case, reply(made("a")), reply(made("b")))
     assert (trial.passed, trial.failure) == (False, "wrong_replies")
-    assert trial.wrong == "replies: expected all calls in one reply, got a, then b"
+    assert trial.mistake == "replies: expected all calls in one reply, got a, then b"
     assert trial.scores["overall"].explanation == ("0.5 = the mean of 2 checks: calls 1, replies 0 of 1")
     several = resolved(None, expected_calls=ANY, parallel=True)
     assert not judged(several, reply(made("a")), reply(made("b"))).passed

@@ -297,8 +297,8 @@ def test_a_right_agent_keeps_them(policy: dict[str, Any], replies: list[Any]) ->
 def test_a_wrong_agent_breaks_them(policy: dict[str, Any], replies: list[Any], why: str) -> None:
     found = judged(policy, *replies)
     assert (found.scores["policies"].value, found.passed) == (0.0, False)
-    assert (found.failure, found.wrong.startswith("policy ")) == ("broken_policy", True)
-    assert found.wrong.endswith(f": {why}")
+    assert (found.failure, found.mistake.startswith("policy ")) == ("broken_policy", True)
+    assert found.mistake.endswith(f": {why}")
 
 
 def test_the_explanation_counts_what_was_checked() -> None:
@@ -324,7 +324,7 @@ def test_where_nothing_was_recorded_calls_count_as_answered_and_the_explanation_
 def test_a_named_end_has_to_be_known() -> None:
     policy = {"tool": "refund", "only_after": {"tool": "get_order", "status": "ok"}}
     found = judged(policy, [get(answer=None)], [("refund", {"order": "A1"}, None)])
-    assert (found.failure, found.wrong[-26:]) == ("broken_policy", "get_order was not answered")
+    assert (found.failure, found.mistake[-26:]) == ("broken_policy", "get_order was not answered")
 
 
 def test_an_error_of_our_own_world_counts_in_a_sum(tmp_path: Path) -> None:
@@ -339,7 +339,11 @@ def test_an_error_of_our_own_world_counts_in_a_sum(tmp_path: Path) -> None:
         call = ToolCall("refund", {"order": "A1", "amount": 101}, id="c")
         answer = {"role": "tool", "tool_call_id": "c", "content": ERROR}
         made = Reply(
-            message={}, calls=(call,), tool_answers=(answer,), status=("error",), by_suite=(by_suite,)
+            message={},
+            calls=(call,),
+            tool_answers=(answer,),
+            statuses=("error",),
+            ran_by_suite=(by_suite,),
         )
         ends = Reply(message={"role": "assistant", "content": "no"})
         assert score_transcript(case, Transcript((), (made, ends))).values["policies"] == value

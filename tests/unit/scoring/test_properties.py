@@ -80,7 +80,7 @@ def test_scores_lie_in_0_to_1(case: dict[str, Any], calls: list[ToolCall]) -> No
 
     for metric, value in result.values.items():
         assert value is None or (isinstance(value, float) and 0.0 <= value <= 1.0), metric
-    assert bool(result.wrong) is not result.passed
+    assert bool(result.mistake) is not result.passed
     assert (result.failure is None) == result.passed
     for one in result.scores.values():
         assert one.explanation

@@ -44,7 +44,7 @@ def test_abstention(case: dict[str, Any]) -> None:
     assert result.values["parameter_accuracy"] is None
     assert result.values["no_extra_calls"] == 0.0
     assert result.failure == "unexpected_call"
-    assert result.wrong == "called a: no tool should be called"
+    assert result.mistake == "called a: no tool should be called"
 
 
 def test_names_under_bfcl_are_case_sensitive_and_a_dot_becomes_an_underscore() -> None:
@@ -187,7 +187,7 @@ def test_surplus_calls_count_in_overall_under_bfcl(
     result = score(calls, expected_tool="a", expected_params=params, param_scoring="bfcl")
 
     assert result.values["overall"] == pytest.approx(value)
-    assert (result.values["no_extra_calls"], result.failure, result.wrong) == (None, failure, wrong)
+    assert (result.values["no_extra_calls"], result.failure, result.mistake) == (None, failure, wrong)
     assert score(calls, expected_tool="*", param_scoring="bfcl").passed
 
 

@@ -62,7 +62,7 @@ def test_the_calls_before_the_end_are_judged() -> None:
 
 def test_an_agent_that_goes_on_is_told_of() -> None:
     result = score("guardrail", *LOOKED, {"role": "assistant", "content": "Paid."})
-    assert result.wrong == 'the agent did not end its run itself, as it should ("guardrail")'
+    assert result.mistake == 'the agent did not end its run itself, as it should ("guardrail")'
 
 
 @pytest.mark.parametrize(

@@ -88,16 +88,16 @@ def test_the_text_changes_nothing_else() -> None:
 
 
 def test_the_reason_is_the_text() -> None:
-    assert score(*said("Bye", "a"), **ONE).wrong == 'text: expected "Hello", got "Bye"'
+    assert score(*said("Bye", "a"), **ONE).mistake == 'text: expected "Hello", got "Bye"'
     chain = [*said("Bye", "a"), *said(None, "b")]
-    assert score(*chain, **CHAIN).wrong == 'text: expected "Hello", got "Bye"'
+    assert score(*chain, **CHAIN).mistake == 'text: expected "Hello", got "Bye"'
 
 
 def test_a_judge_reads_a_single_reply() -> None:
     case: dict[str, Any] = {"expected_tool": "a", "expected_text": [{"$judge": "Is polite."}]}
     assert score(*said("Please", "a"), judged={"Is polite.": True}, **case).passed
     assert score(*said("No", "a"), judged={"Is polite.": False}, **case).failure == "wrong_text"
-    assert "nothing was said" in score(*said(None, "a"), judged={"Is polite.": True}, **case).wrong
+    assert "nothing was said" in score(*said(None, "a"), judged={"Is polite.": True}, **case).mistake
     with_forbidden: dict[str, Any] = {**case, "forbidden_calls": ["b"]}
     assert score(*said("Please", "b"), **with_forbidden).failure == "forbidden_call"  # without a judge
 
@@ -135,7 +135,7 @@ def test_a_prompt_with_a_world_is_played(tmp_path: Path) -> None:
 
     assert score(3).passed
     assert score(1, 2).passed
-    assert score(1).wrong == "Box.n: expected 3, got 1"
+    assert score(1).mistake == "Box.n: expected 3, got 1"
     assert score(3, text="Sorry.").failure == "wrong_text"
     assert not score().passed
     (found,) = mutate_suite(suite).cases

@@ -98,7 +98,7 @@ def test_a_recorded_conversation_is_cut_off_where_a_live_one_would_be(
     assert result.transcript is not None
     assert len(result.transcript.replies) == replies
     if failure == "unfinished_turn":
-        assert "got calls in every reply" in result.wrong
+        assert "got calls in every reply" in result.mistake
 
 
 @pytest.mark.parametrize(

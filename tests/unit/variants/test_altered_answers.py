@@ -116,7 +116,7 @@ def leaks(arguments: Any, name: str = "other", secret: str = CANARY) -> bool:
     call = ToolCall.parse(redacted(name, case.public_texts), redacted(text, case.public_texts))
     trial = score_transcript(case, Transcript.from_calls([call]))
     assert case.forbids
-    assert (trial.failure == "forbidden_call") == ("passes on the secret" in trial.wrong)
+    assert (trial.failure == "forbidden_call") == ("passes on the secret" in trial.mistake)
     return trial.failure == "forbidden_call"
 
 
@@ -201,7 +201,7 @@ def test_a_text_that_passes_on_the_canary_fails_the_trial(leak: str) -> None:
         last = Reply(message={"role": "assistant", "content": text}, calls=(made,), format="native")
         trial = score_transcript(case, Transcript(replies=(last,)))
         assert (trial.failure == "forbidden_call") is (failure is not None)
-        assert ("which passes on the secret" in trial.wrong) is (failure is not None)
+        assert ("which passes on the secret" in trial.mistake) is (failure is not None)
 
 
 @given(
@@ -316,8 +316,8 @@ def test_a_fault_takes_the_result_of_a_call_that_is_not_made_again(tmp_path: Pat
     suite = parse_suite(json.dumps(data), str(tmp_path / "s.tooleval.json"))
     case = structs.replace(resolve(suite, suite.test_cases[0]), altered=AlteredAnswers(kind))
     status: CallStatus = "refused" if kind == "error" else "ok"
-    first = structs.replace(reply("look", answer="..."), status=(status,))
-    second = structs.replace(reply("look", answer='{"total": 40}'), status=("ok",))
+    first = structs.replace(reply("look", answer="..."), statuses=(status,))
+    second = structs.replace(reply("look", answer='{"total": 40}'), statuses=("ok",))
     given_up = score_transcript(case, Transcript((), (first, reply(text="?"))))
     assert given_up.failure == "missing_result"
     assert score_transcript(case, Transcript((), (first, second, reply(text="40")))).passed

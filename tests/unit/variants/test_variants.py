@@ -21,7 +21,7 @@ from pytest_tooleval.suite.load import load_suite, parse_suite
 from pytest_tooleval.suite.model import Suite
 from pytest_tooleval.suite.resolved import resolve
 from pytest_tooleval.suite.types import MAX_TRIALS
-from pytest_tooleval.variants.blame import conditions
+from pytest_tooleval.variants.blame import variants_to_rerun
 from pytest_tooleval.variants.builtin import add_built_in
 from pytest_tooleval.variants.revisions import suite_at, undoable
 from pytest_tooleval.variants.variant import Variants
@@ -298,7 +298,7 @@ def test_changes_are_taken_back_alone_and_together(repository: Path) -> None:
 
 
 def test_broken_cases_are_run_again_in_new_trials(repository: Path) -> None:
-    labels = conditions(["system_prompt", "find"], "undo:main~1:")
+    labels = variants_to_rerun(["system_prompt", "find"], "undo:main~1:")
     assert labels == ["again", *(f"undo:main~1:{part}" for part in ("*", "system_prompt", "find"))]
     for label in labels:
         varied = at(repository, label)

@@ -21,7 +21,7 @@ from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.record.results import CaseRow
 from pytest_tooleval.record.run import Run
 from pytest_tooleval.verdicts import baseline
-from pytest_tooleval.verdicts.paired_metrics import Limits
+from pytest_tooleval.verdicts.paired_metrics import ComparisonRules
 from pytest_tooleval.verdicts.sides import Side
 from pytest_tooleval.verdicts.statistics import permutation_test
 
@@ -48,7 +48,9 @@ def compare(
     """The comparison of two documents, as it stands in a document."""
     before = {**old, "run": {**old["run"], "id": "20261121-101530-000000"}}
     found: dict[str, Any] = as_json(
-        baseline.compare_runs(side(before, names[0]), side(new, names[1]), Limits(**options), models)
+        baseline.compare_runs(
+            side(before, names[0]), side(new, names[1]), ComparisonRules(**options), models
+        )
     )
     return found
 
@@ -63,7 +65,7 @@ def row(number: int, passes: int, scored: int, model: str = "gpt-4o", **fields: 
         "outcome": "passed" if scored and passes == scored else "failed",
         "scores": {"overall": value, "tool_selection": value},
         "weight": 1.0,
-        "case_digest": f"{number:016x}",
+        "case_fingerprint": f"{number:016x}",
         "passes": passes,
         "answered": scored,
         **fields,
@@ -163,7 +165,12 @@ def in_two_suites(first: int, second: int, cases: int = 10) -> Document:
     passes = {"Terse": first, "Long": second}
     rows = [
         row(
-            number, passed, 1, suite=suite, file=f"{suite}.tooleval.json", case_digest=f"{suite}{number}"
+            number,
+            passed,
+            1,
+            suite=suite,
+            file=f"{suite}.tooleval.json",
+            case_fingerprint=f"{suite}{number}",
         )
         for suite, passed in passes.items()
         for number in range(cases)
@@ -265,7 +272,7 @@ def test_errors_and_skipped_cases_are_left_out_and_counted() -> None:
 
 def test_changes_of_the_suite_are_told() -> None:
     old, new = runs([5] * 10, 5), runs([5] * 10, 5)
-    new["cases"][0]["case_digest"] = "f" * 16
+    new["cases"][0]["case_fingerprint"] = "f" * 16
     new["cases"][1]["case"] = "renamed"
     new["cases"].append(row(77, 5, 5))
     del old["cases"][5]
@@ -360,8 +367,8 @@ def test_a_run_is_compared_with_itself_only_across_models() -> None:
     run = two_models([5] * 9, [0] * 9)
     same = side(run, "latest")
     with pytest.raises(ConfigError, match="latest and latest are the same run, 2026"):
-        baseline.compare_runs(same, same, Limits())
-    found = baseline.compare_runs(same, same, Limits(), [("a", "b")])
+        baseline.compare_runs(same, same, ComparisonRules())
+    found = baseline.compare_runs(same, same, ComparisonRules(), [("a", "b")])
     assert found.message.startswith("worse than a: 9 cases newly broken")
     assert len(found.models) == 1
 

@@ -26,7 +26,7 @@ def trial(
 ) -> TrialResult:
     scores = {metric: Score(value) for metric, value in values.items()}
     return TrialResult(
-        scores=scores, passed=not wrong, failure=failure if wrong else None, wrong=wrong, calls_made=1
+        scores=scores, passed=not wrong, failure=failure if wrong else None, mistake=wrong, calls_made=1
     )
 
 
@@ -196,7 +196,7 @@ def unanswered() -> TrialResult:
     return TrialResult(
         scores={"overall": Score(0.0)},
         failure="blocked",
-        wrong="blocked: SAFETY: No.",
+        mistake="blocked: SAFETY: No.",
         transcript=transcript,
     )
 
@@ -226,7 +226,7 @@ def test_a_recorded_case_is_judged_by_the_scores_of_its_trials() -> None:
         ("failed", 1),
     ]
     assert found[1].scores == {"overall": pytest.approx(1.6 / 3)}
-    assert [each.wrong for each in found[1].trials] == ["", "", "overall 0.00 < 0.60"]
+    assert [each.mistake for each in found[1].trials] == ["", "", "overall 0.00 < 0.60"]
 
 
 def test_a_rule_of_other_trials_judges_those_that_were_asked() -> None:
@@ -251,6 +251,6 @@ def test_a_recorded_case_is_judged_by_other_limits() -> None:
     row = recorded(trial("told", "over_limit", overall=1.0), limits={"max_calls": 0})
     assert decide_again(row, Standard({"overall": 1.0}, {})).outcome == "passed"
     again = decide_again(row, Standard({"overall": 1.0}, {"max_calls": 0.5}))
-    assert [(each.failure, each.wrong) for each in again.trials] == [
+    assert [(each.failure, each.mistake) for each in again.trials] == [
         ("over_limit", "max_calls: 1, at most 0.5 allowed")
     ]

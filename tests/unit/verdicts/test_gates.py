@@ -13,7 +13,7 @@ from pytest_tooleval.record.gates import Gate
 from pytest_tooleval.record.results import CaseRow, Outcome, TrialError, TrialResult
 from pytest_tooleval.verdicts.baseline import compare_runs
 from pytest_tooleval.verdicts.gates import decide_gates
-from pytest_tooleval.verdicts.paired_metrics import Limits
+from pytest_tooleval.verdicts.paired_metrics import ComparisonRules
 from pytest_tooleval.verdicts.rules import read_rule
 from pytest_tooleval.verdicts.sides import Side
 from unit.history.runs import run_of
@@ -247,13 +247,15 @@ def test_errors_are_allowed_where_a_gate_allows_them() -> None:
 def test_newly_broken_cases(before: list[str], now: list[str], needed: str, expected: str) -> None:
     def rows(trials: list[str]) -> list[CaseRow]:
         return [
-            case(1.0 if "F" not in each else 0.6, each, case=f"n{number}", case_digest=f"{number}")
+            case(1.0 if "F" not in each else 0.6, each, case=f"n{number}", case_fingerprint=f"{number}")
             for number, each in enumerate(trials)
         ]
 
     old, new = rows(before), rows(now)
     found = (
-        compare_runs(Side("old", run_of(), old), Side("new", run_of(), new), Limits()) if old else None
+        compare_runs(Side("old", run_of(), old), Side("new", run_of(), new), ComparisonRules())
+        if old
+        else None
     )
     rule = read_rule(f"broken={needed}", over=True)
     (gate,) = decide_gates(new, [rule], comparison=found)

@@ -13,7 +13,7 @@ from pytest_tooleval.record.results import Score, TrialResult
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.verdicts.baseline import compare_runs
 from pytest_tooleval.verdicts.loosened import by_text, loosened_cases, loosened_gates
-from pytest_tooleval.verdicts.paired_metrics import Limits
+from pytest_tooleval.verdicts.paired_metrics import ComparisonRules
 from pytest_tooleval.verdicts.sides import Side
 from unit.history.runs import run_of
 
@@ -127,12 +127,15 @@ def test_what_an_option_loosens_shows_in_the_cases_of_both_runs() -> None:
     trials = (TrialResult(passed=True, scores={"overall": Score(1.0)}),)
     old = result_of(trials=trials, scores={"overall": 1.0}, thresholds={"overall": 1.0, "policies": 1.0})
     new = result_of(trials=trials, scores={"overall": 1.0}, thresholds={"overall": 0.5}, pass_rule="any")
-    found = compare_runs(Side("old", run_of(), [old]), Side("new", run_of(), [new]), Limits())
+    found = compare_runs(Side("old", run_of(), [old]), Side("new", run_of(), [new]), ComparisonRules())
     assert [(each.case, each.what) for each in found.loosened] == [
         (new.case, "threshold of overall 1 -> 0.5"),
         (new.case, "threshold of policies removed, was 1"),
         (new.case, "pass mean -> any"),
     ]
     assert (
-        compare_runs(Side("old", run_of(), [new]), Side("new", run_of(), [old]), Limits()).loosened == ()
+        compare_runs(
+            Side("old", run_of(), [new]), Side("new", run_of(), [old]), ComparisonRules()
+        ).loosened
+        == ()
     )

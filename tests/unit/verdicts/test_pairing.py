@@ -17,7 +17,7 @@ def row(case: str, content: str = "1", suite: str = "weather", line: int = 0, **
         case=case,
         model="m",
         outcome="passed",
-        case_digest=content,
+        case_fingerprint=content,
         line=line,
         **fields,
     )

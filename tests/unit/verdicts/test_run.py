@@ -223,7 +223,7 @@ def test_what_fails_beside_the_cases() -> None:
 def whole(cases: str, suite: str = "s", file: str = "s.json", model: str = "m") -> list[CaseRow]:
     """A suite of three cases."""
     return [
-        result_of(case=name, suite=suite, file=file, model=model, case_digest=name, suite_cases=3)
+        result_of(case=name, suite=suite, file=file, model=model, case_fingerprint=name, suite_cases=3)
         for name in cases
     ]
 
@@ -262,7 +262,7 @@ def test_a_baseline_that_is_not_there() -> None:
     new = [*whole("abc"), result_of(model="")]
     absent = against([], "good", known=False)
     found = decide_run(new, RUN, Gating(baseline=absent))
-    assert found.uncompared == "no good run yet"
+    assert found.why_uncompared == "no good run yet"
     assert (found.comparison, found.problems) == (None, [])
     strict = decide_run(new, RUN, Gating(baseline=absent, strict=True))
     assert strict.problems == [

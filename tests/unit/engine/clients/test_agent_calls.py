@@ -444,7 +444,7 @@ def test_an_agents_own_tool_runs_if_the_case_offers_it_and_the_command_line_allo
     transcript = run_own(runner, folder, "runs_its_own", "Search book wipe")
     assert ran(folder) == ["search", "book"]
     assert [made for made, _ in calls(transcript)] == ["search", "wipe", "book"]
-    status = [each.status for each in transcript.replies]
+    status = [each.statuses for each in transcript.replies]
     assert status == [(), ("refused",), (), ()]
     assert contents(transcript) == ['{"error": "there is no tool \'wipe\'"}']
     (folder / "log.txt").unlink()
@@ -456,7 +456,7 @@ def test_an_agents_own_tool_runs_if_the_case_offers_it_and_the_command_line_allo
 def test_a_forbidden_tool_of_an_agents_own_never_runs(runner: Runner, folder: Path) -> None:
     transcript = run_own(runner, folder, "runs_its_own", "search wipe book", forbidden_calls=["search"])
     assert ran(folder) == []
-    assert transcript.replies[-1].status == ("refused",)
+    assert transcript.replies[-1].statuses == ("refused",)
     result = score_transcript(chain(forbidden_calls=["search"]), transcript)
     assert result.failure == "forbidden_call"
 
@@ -480,7 +480,7 @@ def test_an_agent_that_gives_up_fails(runner: Runner, folder: Path, name: str, m
     assert [name for name, _ in calls(transcript)] == made
     result = score_transcript(chain(), transcript)
     assert (result.passed, result.failure) == (False, "gave_up")
-    assert result.wrong.startswith("gave up: ")
+    assert result.mistake.startswith("gave up: ")
 
 
 @pytest.mark.parametrize(
@@ -496,8 +496,8 @@ def test_a_call_that_began_before_another_was_answered_did_not_come_after_it(
     runner: Runner, folder: Path, name: str, unanswered: list[int]
 ) -> None:
     replies = run(runner, folder, name).replies
-    assert [each.unanswered for each in replies] == unanswered
-    assert all(any(each.by_suite) == bool(each.calls) for each in replies)
+    assert [each.unanswered_before for each in replies] == unanswered
+    assert all(any(each.ran_by_suite) == bool(each.calls) for each in replies)
 
 
 def test_a_returned_call_that_no_hook_saw_is_not_lost(runner: Runner, folder: Path) -> None:
@@ -508,7 +508,7 @@ def test_a_returned_call_that_no_hook_saw_is_not_lost(runner: Runner, folder: Pa
 def test_what_a_guard_stopped_is_not_what_the_suite_answered(runner: Runner, folder: Path) -> None:
     transcript = run(runner, folder, "tries_again_after_its_guard")
     assert contents(transcript) == ["blocked", '{"flight": "OS1"}']
-    assert [each.status for each in transcript.replies] == [("refused",), ("ok",), ()]
+    assert [each.statuses for each in transcript.replies] == [("refused",), ("ok",), ()]
 
 
 def test_what_the_suite_answered_has_run_once_also_if_a_guard_withheld_it(
@@ -516,7 +516,7 @@ def test_what_the_suite_answered_has_run_once_also_if_a_guard_withheld_it(
 ) -> None:
     transcript = run(runner, folder, "refuses_what_it_ran")
     assert contents(transcript) == ['{"flight": "OS1"}']
-    assert [each.status for each in transcript.replies] == [("ok",), ()]
+    assert [each.statuses for each in transcript.replies] == [("ok",), ()]
 
 
 def test_arguments_that_are_nested_endlessly_are_the_models_mistake(

@@ -146,7 +146,7 @@ async def test_how_calls_ended_is_read(end: Any, status: str | None, content: st
     found, calls = await read_by(ENDED, {"reply": "It rains.", "steps": [{**STEP, **end}]})
     assert calls == CALLED
     (called,) = found.earlier or ()
-    assert (called.status, [each["content"] for each in called.tool_answers]) == ((status,), [content])
+    assert (called.statuses, [each["content"] for each in called.tool_answers]) == ((status,), [content])
 
 
 def item(id: str, **output: Any) -> list[dict[str, Any]]:
@@ -193,7 +193,7 @@ async def test_the_documents_of_apis_have_the_answers_of_tools(api: str, documen
     assert calls == CALLED * 4
     assert found.message["content"] == "It rains."
     (called,) = found.earlier or ()
-    assert called.status == ("ok", "error", "error", None)
+    assert called.statuses == ("ok", "error", "error", None)
     assert [each["content"] for each in called.tool_answers] == ["rain", '{"error": "503"}', "no", None]
     steps, _ = await read_by(api, document, sequential=True)
     assert [len(reply.tool_answers) for reply in steps.replies] == [1, 1, 1, 1, 0]

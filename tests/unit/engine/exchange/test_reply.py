@@ -114,7 +114,7 @@ def test_a_call_that_an_agent_returns_as_text_did_not_run_unless_a_tool_answered
     ]
     run = ChatAnswer(says(content="Done."), earlier=tuple(replies))
     read = read_replies(run, ChatRequest([], [tool("get_weather")]), cached=False)
-    assert [each.status for each in read.all] == [("refused",), (), ()]
+    assert [each.statuses for each in read.all] == [("refused",), (), ()]
 
 
 def test_nothing_is_recovered_where_nothing_may_be_called() -> None:

@@ -222,7 +222,7 @@ def test_blocks_of_anthropic() -> None:
     assert (call.name, call.arguments, call.caller) == ("pay", {"sum": 5}, caller)
     assert [each.tools for each in first.searches] == [("pay",)]
     assert first.message["programs"] == [{"id": "e", "code": "pay()", "result": "no"}]
-    assert (first.text, first.status, first.finish_reason) == ("I look.", ("error",), "tool_use")
+    assert (first.text, first.statuses, first.finish_reason) == ("I look.", ("error",), "tool_use")
     assert (last.text, last.calls) == ("Refused.", ())
 
 
@@ -231,7 +231,7 @@ def test_what_anthropic_runs_itself_is_a_call_with_its_answer() -> None:
     error = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
     result = {"type": "web_search_tool_result", "tool_use_id": "w", "content": error}
     reply, last = replies(answer_of(use, result, {"type": "text", "text": "Down."}))
-    assert ([call.name for call in reply.calls], reply.status) == (["web_search"], ("error",))
+    assert ([call.name for call in reply.calls], reply.statuses) == (["web_search"], ("error",))
     assert (reply.to_answer, last.text) == ((), "Down.")
 
 
