@@ -29,7 +29,7 @@ from pytest_tooleval.record.results import NOT_SAID
 from pytest_tooleval.record.transcript import Measures
 from pytest_tooleval.replies.dialects import DIALECTS
 from pytest_tooleval.reports.text import NO_TEXTS, WHOLE
-from pytest_tooleval.settings.options import GROUPS, PRESETS, options_text
+from pytest_tooleval.settings.options import OPTION_GROUPS, PRESETS, options_text
 from pytest_tooleval.suite.load import parse_suite
 from pytest_tooleval.suite.resolved import merged_thresholds
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
@@ -187,7 +187,7 @@ _VALUES = {
 def options() -> str:
     """A heading with a link for each option: a table of so many columns is no use on a phone."""
     parts = []
-    for title, group in GROUPS.values():
+    for title, group in OPTION_GROUPS.values():
         parts.append(f"## {title.capitalize()}\n")
         for option in group:
             value = option.metavar or "|".join(option.choices)
@@ -421,7 +421,7 @@ def _everyday_matchers() -> str:
 
 
 def _everyday_options() -> str:
-    _, everyday = GROUPS["everyday"]
+    _, everyday = OPTION_GROUPS["everyday"]
     rows = []
     for option in everyday:
         value = _VALUES.get(option.name) or option.choices[0]

@@ -7,8 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..record.transcript import Message
 from . import messages as chat
-from .messages import AgentTool, AgentToolbox, Message, Model
+from .messages import AgentTool, AgentToolbox, Model
 
 _APP, _USER = "tooleval", "user"
 # Agents whose tools run elsewhere, and ADK's tools that only steer the run.

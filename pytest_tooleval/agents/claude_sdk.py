@@ -15,8 +15,9 @@ from typing import Any
 
 from ..errors import StopKind
 from ..record.status import StatusWord
+from ..record.transcript import Message
 from . import messages as chat
-from .messages import AgentTool, AgentToolbox, Message, Model
+from .messages import AgentTool, AgentToolbox, Model
 
 _SERVER = "suite"
 # Claude Code's tools that only steer the run.

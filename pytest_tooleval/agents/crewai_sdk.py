@@ -10,8 +10,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..errors import AgentGaveUp
+from ..record.transcript import Message
 from . import messages as chat
-from .messages import AgentTool, AgentToolbox, Message, Model
+from .messages import AgentTool, AgentToolbox, Model
 
 # More than any run makes, see `_set_in_order`.
 _MOST_USES = 1000

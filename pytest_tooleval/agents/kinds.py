@@ -11,7 +11,7 @@ from . import adk_sdk, claude_sdk, crewai_sdk, langgraph_sdk, openai_sdk, pydant
 LIMIT_S = 60  # to list an agent's tools, as from servers
 
 
-class Kind(NamedTuple):
+class AgentKind(NamedTuple):
     """Agents of a library: the name of their class, its adapter, and what lists its tools."""
 
     package: str
@@ -29,20 +29,20 @@ class Kind(NamedTuple):
 
 
 _KINDS = (
-    Kind("agents", "Agent", openai_sdk.openai_agents, openai_sdk.tools_of),
-    Kind("pydantic_ai", "AbstractAgent", pydantic_sdk.pydantic_ai, pydantic_sdk.tools_of),
-    Kind("langgraph", "Pregel", langgraph_sdk.langgraph, langgraph_sdk.tools_of),
-    Kind("google.adk", "LlmAgent", adk_sdk.google_adk, adk_sdk.tools_of),
-    Kind("crewai", "Agent", crewai_sdk.crewai, crewai_sdk.tools_of),
-    Kind("claude_agent_sdk", "ClaudeAgentOptions", claude_sdk.claude_agent, claude_sdk.tools_of),
+    AgentKind("agents", "Agent", openai_sdk.openai_agents, openai_sdk.tools_of),
+    AgentKind("pydantic_ai", "AbstractAgent", pydantic_sdk.pydantic_ai, pydantic_sdk.tools_of),
+    AgentKind("langgraph", "Pregel", langgraph_sdk.langgraph, langgraph_sdk.tools_of),
+    AgentKind("google.adk", "LlmAgent", adk_sdk.google_adk, adk_sdk.tools_of),
+    AgentKind("crewai", "Agent", crewai_sdk.crewai, crewai_sdk.tools_of),
+    AgentKind("claude_agent_sdk", "ClaudeAgentOptions", claude_sdk.claude_agent, claude_sdk.tools_of),
 )
 
 
-def kind_of(agent: object) -> Kind | None:
+def kind_of(agent: object) -> AgentKind | None:
     """Return the library's kind of an agent; None for any other object."""
     classes = type(agent).__mro__
     return next((kind for kind in _KINDS if any(_is(each, kind) for each in classes)), None)
 
 
-def _is(each: type, kind: Kind) -> bool:
+def _is(each: type, kind: AgentKind) -> bool:
     return each.__name__ == kind.name and each.__module__.startswith(f"{kind.package}.")

@@ -10,8 +10,9 @@ from typing import Any
 
 from ..errors import AgentGaveUp
 from ..record.status import StatusWord
+from ..record.transcript import Message
 from . import messages as chat
-from .messages import AgentToolbox, Endings, Message, Model
+from .messages import AgentToolbox, Endings, Model
 
 
 def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = False) -> Model:

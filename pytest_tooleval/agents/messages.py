@@ -14,9 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from ..errors import AgentGaveUp, StopKind
 from ..record.status import StatusWord, error_or_unknown
-from ..record.transcript import SYSTEM_ROLES
-
-Message = dict[str, Any]
+from ..record.transcript import SYSTEM_ROLES, Message
 
 
 @dataclass(frozen=True)
@@ -200,10 +198,10 @@ def unstoppable(what: str) -> ValueError:
     )
 
 
-Run = Callable[[list[Message], AgentToolbox], Awaitable[list[Message]]]
+RunAgent = Callable[[list[Message], AgentToolbox], Awaitable[list[Message]]]
 
 
-def as_model(run: Run, run_tools: bool) -> Model:
+def as_model(run: RunAgent, run_tools: bool) -> Model:
     """Make a model's callable. It returns the messages of the assistant and the tools."""
 
     async def with_suite_tools(

@@ -9,8 +9,9 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
+from ..record.transcript import Message
 from . import messages as chat
-from .messages import AgentTool, AgentToolbox, Endings, Message, Model
+from .messages import AgentTool, AgentToolbox, Endings, Model
 
 
 def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> Model:

@@ -9,8 +9,9 @@ from typing import Any
 
 from ..errors import StopKind
 from ..record.status import StatusWord
+from ..record.transcript import Message
 from . import messages as chat
-from .messages import AgentToolbox, Message, Model
+from .messages import AgentToolbox, Model
 
 _OUTPUT = "(the output of the run)"
 # The status of calls that did not succeed.

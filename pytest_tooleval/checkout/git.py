@@ -12,7 +12,7 @@ from ..record.run import Git
 from .ci import CiJob
 
 # A busy machine takes seconds to start a program.
-TIMEOUT_S = 10.0
+GIT_TIMEOUT_S = 10.0
 _READ_S = 60.0  # a partial clone fetches the text
 _DEEPER = 50
 
@@ -118,7 +118,7 @@ def git_output(folder: Path, *arguments: str, timeout_s: float | None = None) ->
             env={**environment, "GIT_OPTIONAL_LOCKS": "0"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=timeout_s or TIMEOUT_S,
+            timeout=timeout_s or GIT_TIMEOUT_S,
             check=False,
         )
     except (OSError, ValueError, subprocess.SubprocessError):

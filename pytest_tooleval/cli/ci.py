@@ -14,7 +14,7 @@ from ..project.child import Ended, run_pytest
 from ..record.document import RowsDocument
 from ..record.encoding import read_document
 from ..reports.github import append_step_summary
-from ..reports.pull_request import State, comment_text, commit_state, headline, no_results_text
+from ..reports.pull_request import CommitState, comment_text, commit_state, headline, no_results_text
 from ..text import plural, printable
 from .changes import Checkout
 from .forges import Forge, GitHub, GitLab, Refused
@@ -131,7 +131,7 @@ class _Message(NamedTuple):
     """The comment's text, and the status to set with its text, or None."""
 
     text: str
-    state: State | None
+    state: CommitState | None
     headline: str
 
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from ..checkout.ci import CiJob
 from ..errors import ToolevalError
-from ..reports.pull_request import State
+from ..reports.pull_request import CommitState
 
 _TIMEOUT_S = 30.0
 # A busy forge is asked again until then, in all requests together.
@@ -50,7 +50,7 @@ class Rejected(ToolevalError):
     """The forge finds the request wrong."""
 
 
-class Comment(NamedTuple):
+class PullComment(NamedTuple):
     """A comment, and whether our token's user wrote it."""
 
     id: int
@@ -90,7 +90,7 @@ class Forge(ABC):
         """The newest commit of the pull request."""
 
     @abstractmethod
-    def comments(self) -> Iterator[Comment]: ...
+    def comments(self) -> Iterator[PullComment]: ...
 
     def add_comment(self, text: str) -> None:
         self._send("POST", self._comments, {"body": text})
@@ -102,7 +102,7 @@ class Forge(ABC):
         with suppress(Missing):  # another run has deleted it
             self._send("DELETE", f"{self._comment}/{id}")
 
-    def set_status(self, commit: str, state: State, name: str, text: str, link: str) -> None:
+    def set_status(self, commit: str, state: CommitState, name: str, text: str, link: str) -> None:
         about = {self._title: name, "description": text[:140], "target_url": link or None}
         named = self._failure if state == "failure" else state
         self._send("POST", f"{self._statuses}/{commit}", {"state": named, **about})
@@ -196,10 +196,10 @@ class GitHub(Forge):
     def head(self) -> str:
         return self._get(self._request, _Request).head.sha
 
-    def comments(self) -> Iterator[Comment]:
+    def comments(self) -> Iterator[PullComment]:
         for comment in self._pages(_GitHubComment):
             is_own = comment.user is not None and comment.user.login == self._own_login
-            yield Comment(comment.id, comment.body or "", is_own)
+            yield PullComment(comment.id, comment.body or "", is_own)
 
     @cached_property
     def _own_login(self) -> str:
@@ -241,13 +241,13 @@ class GitLab(Forge):
     def head(self) -> str:
         return self._get(self._request, _Commit).sha
 
-    def comments(self) -> Iterator[Comment]:
+    def comments(self) -> Iterator[PullComment]:
         login = self._get("/user", _Username).username
         for note in self._pages(_Note):
             is_own = note.author is not None and note.author.username == login
-            yield Comment(note.id, note.body or "", is_own)
+            yield PullComment(note.id, note.body or "", is_own)
 
-    def set_status(self, commit: str, state: State, name: str, text: str, link: str) -> None:
+    def set_status(self, commit: str, state: CommitState, name: str, text: str, link: str) -> None:
         try:
             super().set_status(commit, state, name, text, link)
         except Rejected:

@@ -10,7 +10,7 @@ from ..history import Trend, TrendPoint
 from ..record.document import RowsDocument
 from ..record.results import CaseResult, TrialResult
 from ..record.run import Git, Run, RunSummary, whole_first
-from ..reports.columns import Column, Record, cell, table_of, value_in
+from ..reports.columns import Column, RowDict, cell, table_of, value_in
 from ..reports.mixed_up import mixed_up_text
 from ..reports.run_lines import score_lines, verdict_lines
 from ..reports.text import render_scores, render_transcript
@@ -63,7 +63,7 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
     return table(rows, texts={"id", "when", "verdict", "commit", "branch", "models", "tags"})
 
 
-def _cell(record: Record, column: Column) -> str:
+def _cell(record: RowDict, column: Column) -> str:
     return "" if column.seldom and not value_in(record, column) else cell(record, column)
 
 

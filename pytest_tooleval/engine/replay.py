@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import ModelError
-from ..record.run import Role
+from ..record.run import HelperRole
 from ..record.transcript import Transcript
 from .cassettes.cassette import Cassette
 from .cassettes.questions import key_of, question_of
@@ -28,7 +28,7 @@ class RecordedModels:
         self,
         spec: ModelSpec,
         request: ChatRequest,
-        role: Role | None = None,
+        role: HelperRole | None = None,
         accept: OnReply | None = None,
     ) -> Replies:
         asked = question_of(spec, request)

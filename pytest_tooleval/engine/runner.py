@@ -34,7 +34,7 @@ TrialAnswer = Transcript | ModelError
 _T = TypeVar("_T")
 
 DEFAULT_CONCURRENCY = 32
-DEFAULT_TIMEOUT_S = 120.0
+MODEL_TIMEOUT_S = 120.0
 # At the end, for responses that have begun, and for tasks to end once they are cancelled.
 _GRACE_S = _CANCEL_S = 2.0
 _ARRIVED_S = 0.05
@@ -46,7 +46,7 @@ class Runner:
     def __init__(
         self,
         concurrency: int = DEFAULT_CONCURRENCY,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
+        timeout_s: float = MODEL_TIMEOUT_S,
         policy: RetryPolicy | None = None,
         spending: Spending | None = None,
     ) -> None:

@@ -18,7 +18,7 @@ import msgspec
 
 from ..errors import ToolevalError
 from ..record.comparison import Comparison
-from ..record.document import VERSION, Document, RowsDocument
+from ..record.document import DOCUMENT_VERSION, Document, RowsDocument
 from ..record.encoding import to_json
 from ..record.gates import Gate
 from ..record.results import CaseResult, CaseRow, KeptCase
@@ -148,7 +148,7 @@ def read_stored(place: Place, head: Head, type: type[_T]) -> _T:
     try:
         document: _T = _READ[type].decode(gzip.decompress(data))  # type: ignore[assignment]
     except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
-        why = f"not a results document of version {VERSION}: {printable(str(error))}"
+        why = f"not a results document of version {DOCUMENT_VERSION}: {printable(str(error))}"
         raise ToolevalError(f"{where}: {why}") from None
     if document.run.id != head.summary.id:
         raise ToolevalError(f"{where}: the document of another run, {printable(document.run.id)}")

@@ -25,7 +25,7 @@ from ..text import printable
 from ..verdicts.run_summary import ending, run_summary, sums_of
 from ..verdicts.summary import SCORED, summarise
 
-VERSION: Literal[5] = 5
+HEAD_VERSION: Literal[5] = 5
 _ALL = ("", "", "")
 Trust = Literal["whole", "partial", "fork"]
 
@@ -74,7 +74,7 @@ class ShortCase(Struct, frozen=True, array_like=True, gc=False):
 class Head(Struct, frozen=True, kw_only=True):
     """`bytes` and `sha256` verify the document, `members` are the start and size of its gzip members."""
 
-    version: Literal[5] = VERSION
+    version: Literal[5] = HEAD_VERSION
     trust: Trust
     summary: RunSummary
     bytes: int
@@ -152,7 +152,7 @@ def unpack_head(data: bytes, id: str, where: str) -> KeptRun:
     try:
         head = _READ.decode(first.decompress(data))
     except (zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
-        why = f"damaged, or not a head of version {VERSION}: {printable(str(error))}; delete it"
+        why = f"damaged, or not a head of version {HEAD_VERSION}: {printable(str(error))}; delete it"
         raise ToolevalError(f"{where}: {why}") from None
     if head.summary.id != id:
         raise ToolevalError(f"{where}: the head of another run, {printable(head.summary.id)}")

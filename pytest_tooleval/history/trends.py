@@ -13,7 +13,7 @@ from ..errors import ToolevalError
 from ..record.document import RowsDocument
 from ..record.identity import Identity, suite_names
 from ..record.results import Outcome
-from ..record.run import Git, Status
+from ..record.run import Git, RunStatus
 from ..record.summary import Summary
 from ..text import first_few, printable
 from .heads import Head, KeptRun, ShortCase, Sums
@@ -38,7 +38,7 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
 
     id: str
     started: str
-    status: Status
+    status: RunStatus
     exitstatus: int | None
     ending: str  # why the run is incomplete; empty if it is complete
     scoring_version: int

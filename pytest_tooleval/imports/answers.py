@@ -12,13 +12,14 @@ from ..jsonschemas.parameters import described_names, undeclared
 from ..jsonschemas.validation import errors
 from ..record.metrics import BUILT_IN, LIMITS
 from ..record.names import meant
+from ..record.transcript import Message
 from ..record.untrusted import as_list, as_mapping
 from ..scoring.trial import score_messages
 from ..suite.load import read_model
 from ..suite.made_cases import case_problem, expected_value, new_ids
 from ..suite.tool_names import name_in_suite
 from ..text import canonical, shown
-from .chats import Message, RecordedAnswer
+from .chats import RecordedAnswer
 from .openai_tools import HOSTED_BY_ANTHROPIC, Offered
 from .records import UnusableError
 

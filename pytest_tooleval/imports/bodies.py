@@ -25,7 +25,7 @@ REQUEST_KEYS = (
 ANSWER_KEYS = ("response", "response_body", "responseBody", "completion", "output", "outputs")
 # `string` is the body of an answer in a cassette of VCR.
 WRAPPERS = ("body", "parsed_body", "json", "response", "output", "message", "string")
-MAX_DEPTH = 4
+MAX_WRAPPERS = 4
 _FAILED = 400  # the lowest status of HTTP that is an error
 # Gemini's finish reasons of answers that are complete, and the chat API's for others.
 _WHOLE = ("STOP", "FINISH_REASON_UNSPECIFIED", "", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
@@ -41,7 +41,7 @@ def request_parts(
     body = body_of(record) if depth else decoded(record)
     if isinstance(body, Mapping):
         yield body
-        for key in keys if depth < MAX_DEPTH else ():
+        for key in keys if depth < MAX_WRAPPERS else ():
             if body.get(key) is not None:
                 yield from request_parts(body[key], keys, depth + 1)
 

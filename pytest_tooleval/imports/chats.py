@@ -26,7 +26,7 @@ from ..explain import describe, show
 from ..record.calls import ToolCall, own_calls
 from ..record.names import KnownTools
 from ..record.status import APPROVED, status_word
-from ..record.transcript import AGENT, INNER, Usage, text_of
+from ..record.transcript import AGENT, INNER, Message, Usage, text_of
 from ..record.untrusted import as_mapping, as_text, objects_in, values_in
 from ..replies.call_like import UNREAD, is_call_like, may_be_call, type_of_item, unknown_calls
 from ..replies.messages import transcript_of
@@ -37,7 +37,7 @@ from ..suite.tool_names import definition_of
 from ..text import canonical
 from .bodies import (
     ANSWER_KEYS,
-    MAX_DEPTH,
+    MAX_WRAPPERS,
     REQUEST_KEYS,
     WRAPPERS,
     answer_parts,
@@ -49,12 +49,10 @@ from .bodies import (
 )
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import EachRecord, ReadSources
-from .items import Call, Expected, Item, called
+from .items import Expected, Item, ToolUse, called
 from .openai_tools import Offered, as_type, offered_tools
 from .records import Record, UnusableError, decoded, looks_like, objects_of
 from .tool_dialects import tool_values
-
-Message = dict[str, Any]
 
 _TOOLS = ("tools", "functions")
 _SYSTEM = ("instructions",)
@@ -171,7 +169,7 @@ class RecordedAnswer:
     messages: list[Message]
     offered: Offered | None
     tool_choice: str | None
-    calls: list[Call]
+    calls: list[ToolUse]
     unread: Sequence[str] = ()
     draft: Mapping[str, Any] | None = None
     said: Sequence[Message] = field(default=(), compare=False)
@@ -691,7 +689,7 @@ def _replies_in(value: Any, depth: int = 0) -> list[_Said]:
         if status not in ("completed", "complete"):
             raise UnusableError(f"the answer is not complete: its status is {show(status)}")
         return _output(value["output"])
-    if depth == MAX_DEPTH:
+    if depth == MAX_WRAPPERS:
         return []
     inner = (_replies_in(value.get(key), depth + 1) for key in WRAPPERS)
     return next(filter(None, inner), [])
@@ -723,13 +721,13 @@ _SPEAKERS = ("assistant", "model")
 _FROM_CLIENTS = ("function_call_output", "custom_tool_call_output")
 
 
-def _calls(messages: Sequence[Message], before: Sequence[Message], offered: KnownTools) -> list[Call]:
+def _calls(messages: Sequence[Message], before: Sequence[Message], offered: KnownTools) -> list[ToolUse]:
     """The calls of an answer, read as scoring reads it. UnusableError if a case cannot expect them."""
     try:
         transcript = transcript_of(messages, before, [offered])
     except ModelError as error:
         raise UnusableError(str(error)) from None
-    calls: list[Call] = []
+    calls: list[ToolUse] = []
     for call in own_calls(transcript.calls, offered.names):
         if call.arguments is None:
             shown = f"{show(call.name)}: {call.why_malformed}: {show(call.raw_arguments)}"

@@ -17,7 +17,7 @@ from ..text import canonical, plural
 from .apply import ImportResult, Tick, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .format import EachFile, EachRecord
-from .items import Call, Expected, Item, MadeSuite, ToolList
+from .items import Expected, Item, MadeSuite, ToolList, ToolUse
 from .openai_tools import tool_definitions
 from .reading import Batch, read_files
 from .records import UnusableError, decoded
@@ -186,7 +186,7 @@ def _answers(
     return answers
 
 
-def _calls_in(item: OutsideTranscript | Expected) -> Iterator[Call]:
+def _calls_in(item: OutsideTranscript | Expected) -> Iterator[ToolUse]:
     """The calls in an item."""
     if isinstance(item, Expected):
         yield from ((name, arguments or {}) for name, arguments in item.calls)

@@ -11,7 +11,7 @@ from ..record.transcript import Message
 from ..replies.outside_transcript import OutsideTranscript
 
 # A call's tool and arguments; None for a text alone, and where any will do.
-Call = tuple[str, "Mapping[str, Any] | None"]
+ToolUse = tuple[str, "Mapping[str, Any] | None"]
 
 
 class Expected(NamedTuple):
@@ -22,7 +22,7 @@ class Expected(NamedTuple):
 
     at: Location
     messages: Sequence[Message]
-    calls: Sequence[Call]
+    calls: Sequence[ToolUse]
     tools: Sequence[Any] | None = None
     is_ordered: bool = False
     more: Mapping[str, Any] = MappingProxyType({})

@@ -28,14 +28,14 @@ _HOSTED = re.compile(
 HOSTED_BY_ANTHROPIC = re.compile(r"[a-z_]+_20\d{6}")
 
 _T = TypeVar("_T")
-Tool = dict[str, Any]
+ToolFields = dict[str, Any]
 
 
 class Offered(NamedTuple):
     """The tools that a request offers: those of a suite, the provider's own, and their namespaces."""
 
-    tools: list[Tool]
-    hosted: Sequence[Tool] = ()
+    tools: list[ToolFields]
+    hosted: Sequence[ToolFields] = ()
     namespaces: Sequence[tuple[str, str]] = ()
 
 
@@ -90,7 +90,7 @@ def tool_definition(value: Any) -> dict[str, Any]:
     return {"type": "function", "function": definition}
 
 
-def _custom(custom: Any) -> Tool:
+def _custom(custom: Any) -> ToolFields:
     """A custom tool, whose grammar is flat in the Responses API."""
     if not isinstance(custom, dict) or not isinstance(custom.get("name"), str):
         raise UnusableError(f'expected a custom tool with a "name", got {describe(custom)}')
@@ -102,15 +102,15 @@ def _custom(custom: Any) -> Tool:
     return {"type": "custom", "custom": definition}
 
 
-def tool_definitions(values: Any) -> list[Tool]:
+def tool_definitions(values: Any) -> list[ToolFields]:
     """A list of tools without duplicates. UnusableError if one is unusable or two share a name."""
     return _distinct(map(tool_definition, tool_values(values)))
 
 
 def offered_tools(values: Any) -> Offered:
     """The tools of a request. UnusableError if one of them is of no known type."""
-    tools: list[Tool] = []
-    hosted: list[Tool] = []
+    tools: list[ToolFields] = []
+    hosted: list[ToolFields] = []
     namespaces: dict[str, str] = {}
     for value in tool_values(values):
         name = value.get("name") if isinstance(value, dict) else None
@@ -125,8 +125,8 @@ def offered_tools(values: Any) -> Offered:
     return Offered(_distinct(tools), tuple(hosted), tuple(namespaces.items()))
 
 
-def _distinct(tools: Iterable[Tool]) -> list[Tool]:
-    by_name: dict[str, Tool] = {}
+def _distinct(tools: Iterable[ToolFields]) -> list[ToolFields]:
+    by_name: dict[str, ToolFields] = {}
     for tool in tools:
         first = by_name.setdefault(name_in_suite(tool), tool)
         if canonical(first) != canonical(tool):
@@ -134,7 +134,7 @@ def _distinct(tools: Iterable[Tool]) -> list[Tool]:
     return list(by_name.values())
 
 
-def _without_secrets(tool: Tool) -> Tool:
+def _without_secrets(tool: ToolFields) -> ToolFields:
     """A provider's tool with names of variables in place of its secrets."""
     definition = {name: value for name, value in tool.items() if value is not None}
     label = re.sub(r"\W", "_", str(tool.get("server_label", tool["type"]))).upper()

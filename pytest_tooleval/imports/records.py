@@ -20,11 +20,11 @@ from ..explain import describe, show
 from ..record.calls import is_nested_deeper
 from ..record.encoding import PYTHON
 from ..secrets import redacted
-from ..suite.source import MAX_DEPTH, decode_bytes
+from ..suite.source import MAX_FILE_DEPTH, decode_bytes
 from ..text import shown
 
 # A suite, whose depth is limited, adds some levels around a record.
-_DEEPEST = MAX_DEPTH - 10
+_DEEPEST = MAX_FILE_DEPTH - 10
 _GZIP = b"\x1f\x8b"
 _MOST_BYTES = 64 << 20  # of a body
 _SHOWN_KEYS = 8
@@ -155,7 +155,7 @@ def decoded(value: Any) -> Any:
             data = msgspec.json.decode(value)
         except (ValueError, RecursionError):
             return value
-        return value if is_nested_deeper(data, MAX_DEPTH) else data
+        return value if is_nested_deeper(data, MAX_FILE_DEPTH) else data
     return value
 
 

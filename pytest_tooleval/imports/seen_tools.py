@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..record.calls import is_number
-from .items import Call
+from .items import ToolUse
 
 
-def tools_seen(calls: Iterable[Call]) -> list[dict[str, Any]]:
+def tools_seen(calls: Iterable[ToolUse]) -> list[dict[str, Any]]:
     """A tool for each name, with the parameters seen. Those of all its calls are required.
 
     It is a custom tool if its calls have no arguments but a text.

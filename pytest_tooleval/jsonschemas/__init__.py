@@ -10,6 +10,6 @@ reads texts as lenient tools do. `values` makes values that fit.
 Patterns: `patterns` compiles them and searches texts, `ecma` rewrites them for the package regex, and
 `pattern_examples` makes texts that match.
 
-A search and a validation have the same time limit, `patterns.TIMEOUT_S`. CannotCompare means that the
+A search and a validation have the same time limit, `MATCH_TIMEOUT_S`. CannotCompare means that the
 schema or pattern allows no answer.
 """

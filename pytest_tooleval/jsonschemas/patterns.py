@@ -11,7 +11,7 @@ from ..text import json_text
 if TYPE_CHECKING:
     import regex
 
-TIMEOUT_S = 1.0  # for a search, and for a validation
+MATCH_TIMEOUT_S = 1.0  # for a search, and for a validation
 
 
 def compiled(pattern: str) -> regex.Pattern[str]:
@@ -43,15 +43,15 @@ def pattern_problem(pattern: str) -> str | None:
 def search(pattern: str, text: str) -> bool:
     """True if the pattern is found anywhere in the text, as by `re.search`.
 
-    Raises CannotCompare if it does not compile or takes longer than `TIMEOUT_S` seconds.
+    Raises CannotCompare if it does not compile or takes longer than `MATCH_TIMEOUT_S` seconds.
     """
     try:
-        return _kept(pattern).search(text, timeout=TIMEOUT_S) is not None
+        return _kept(pattern).search(text, timeout=MATCH_TIMEOUT_S) is not None
     except ValueError as error:
         why = f"does not compile: {error}"
     except TimeoutError:
         why = (
-            f"ran longer than {TIMEOUT_S:g} s on a text of {len(text)} characters; "
+            f"ran longer than {MATCH_TIMEOUT_S:g} s on a text of {len(text)} characters; "
             "rewrite it without nested repetition such as (a+)+"
         )
     raise CannotCompare(f"the regular expression {json_text(pattern)} {why}")

@@ -103,7 +103,7 @@ def _errors(schema: Any, value: Any, name: str | None = None) -> Iterator[Valida
 
     try:
         validator = _validator(schema)
-        _clock.end = time.thread_time() + patterns.TIMEOUT_S
+        _clock.end = time.thread_time() + patterns.MATCH_TIMEOUT_S
         if name is None:
             yield from validator.iter_errors(value)
         else:
@@ -198,7 +198,7 @@ def _timed(keyword: Keyword) -> Keyword:
     def check(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
         if time.thread_time() > _clock.end:
             raise CannotCompare(
-                f"validation against the JSON Schema took longer than {patterns.TIMEOUT_S:g} s; "
+                f"validation against the JSON Schema took longer than {patterns.MATCH_TIMEOUT_S:g} s; "
                 "make the schema simpler (nested anyOf, oneOf or $ref multiply the work)"
             )
         return keyword(validator, value, instance, schema)

@@ -12,12 +12,12 @@ from .compare import wrong_type_text
 from .matcher import Matcher, Mismatch, matcher
 from .modes import Mode
 
-Kind = Literal["date", "date-time", "time"]
+DateKind = Literal["date", "date-time", "time"]
 
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = "[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|z|[+-][0-9]{2}(:?[0-9]{2})?)?"
 # pydantic alone would also read a string of digits as seconds since 1970.
-_FORMS: dict[Kind, re.Pattern[str]] = {
+_FORMS: dict[DateKind, re.Pattern[str]] = {
     "date": re.compile(_DAY),
     "date-time": re.compile(f"{_DAY}[Tt ]{_CLOCK}"),
     "time": re.compile(_CLOCK),
@@ -27,7 +27,7 @@ _FORMS: dict[Kind, re.Pattern[str]] = {
 class WrittenDate(NamedTuple):
     """A date, date-time or time; dates are at midnight, times on 2000-01-01."""
 
-    kind: Kind
+    kind: DateKind
     at: datetime
 
 
@@ -40,7 +40,7 @@ def read_date(text: object) -> WrittenDate | None:
     return None
 
 
-def _read(kind: Kind, text: str) -> WrittenDate | None:
+def _read(kind: DateKind, text: str) -> WrittenDate | None:
     if kind == "time":
         text = f"2000-01-01T{text}"
     if kind != "date" and text[-3] in "+-":
@@ -104,7 +104,7 @@ class Date(Matcher):
         return lambda: f"different {_DIFFERENT[expected.kind]}: {actual}"
 
 
-_DIFFERENT: dict[Kind, str] = {"date": "day", "date-time": "instant", "time": "time"}
+_DIFFERENT: dict[DateKind, str] = {"date": "day", "date-time": "instant", "time": "time"}
 
 
 def _is_same(expected: WrittenDate, written: WrittenDate) -> bool:

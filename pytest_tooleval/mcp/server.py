@@ -17,7 +17,7 @@ from ..text import printable, shorten
 Transport = Literal["stdio", "http", "sse"]
 Answers = Literal["content", "structured"]
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http", "sse")
-DEFAULT_TIMEOUT_S = 30.0
+SERVER_TIMEOUT_S = 30.0
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _NAME_OF_VARIABLE = "the name of an environment variable"
@@ -42,7 +42,7 @@ class McpServer:
     target: tuple[str, ...]
     headers: Mapping[str, str] = field(default_factory=dict)
     env: tuple[str, ...] = ()
-    timeout_s: float = DEFAULT_TIMEOUT_S
+    timeout_s: float = SERVER_TIMEOUT_S
     time_limit: str = field(default="--timeout", compare=False)
     answers: Answers = "content"
 
@@ -173,7 +173,7 @@ class McpServer:
         target = named[ways[0]] or ""
         if isinstance(target, str):
             target = split_command(target) if stdio is not None else (target,)
-        limit_s = DEFAULT_TIMEOUT_S if timeout is None else timeout
+        limit_s = SERVER_TIMEOUT_S if timeout is None else timeout
         settings = (headers or {}, tuple(env or ()), limit_s)
         return cls(ways[0], tuple(target), *settings, answers=answers)
 

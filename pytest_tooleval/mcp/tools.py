@@ -11,7 +11,7 @@ from ..errors import ConfigError, SuiteError
 from ..explain import show
 from ..record.calls import is_nested_deeper
 from ..suite.load import parse_suite
-from ..suite.source import MAX_DEPTH
+from ..suite.source import MAX_FILE_DEPTH
 from ..suite.tool_names import provider_names
 from ..suite.update import Changes, update_suite
 from ..text import printable, shorten
@@ -73,8 +73,8 @@ def function_of(entry: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _problem(tool: dict[str, Any]) -> str | None:
     """Why a suite cannot contain a tool; None if it can."""
-    if is_nested_deeper(tool["function"]["parameters"], MAX_DEPTH - _AROUND):
-        return f"its input schema is nested deeper than {MAX_DEPTH - _AROUND} levels"
+    if is_nested_deeper(tool["function"]["parameters"], MAX_FILE_DEPTH - _AROUND):
+        return f"its input schema is nested deeper than {MAX_FILE_DEPTH - _AROUND} levels"
     try:
         text = json.dumps({"name": "-", "tools": [tool], "test_cases": []})
     except ValueError as error:

@@ -35,7 +35,7 @@ from ..suite.types import EndedCall, ExpectedText
 from ..text import json_text
 from .results import MutantCall
 
-Params = Mapping[str, Any]
+CallParams = Mapping[str, Any]
 
 _MESSAGE = {"role": "assistant", "content": None}
 _OTHERWISE = "(another answer)"
@@ -255,7 +255,7 @@ def other_call(case: ResolvedCase, other: OtherCall, judged: ToolCall) -> ToolCa
     return offered_call(case, other.tools, params)
 
 
-def offered_call(case: ResolvedCase, names: Sequence[str], params: Params | None) -> ToolCall | None:
+def offered_call(case: ResolvedCase, names: Sequence[str], params: CallParams | None) -> ToolCall | None:
     """Return a right call of the first of these tools that the case offers; None if it offers none."""
     named = with_fitting(names, (tool.name for tool in case.tools))
     name = next((name for name in named if tool_named(case, name) is not None), None)
@@ -312,7 +312,7 @@ def _text(expected: ExpectedText) -> str:
     return str(text)
 
 
-def _turned(params: Params | None, steps: int) -> Params | None:
+def _turned(params: CallParams | None, steps: int) -> CallParams | None:
     if not steps or params is None:
         return params
     turned = dict(params)
@@ -324,7 +324,7 @@ def _turned(params: Params | None, steps: int) -> Params | None:
 
 
 def expected_call(
-    case: ResolvedCase, names: Sequence[str], params: Params | None, *, fills: bool, optionals: bool
+    case: ResolvedCase, names: Sequence[str], params: CallParams | None, *, fills: bool, optionals: bool
 ) -> ToolCall:
     tool = next((tool for name in names if (tool := tool_named(case, name)) is not None), None)
     schema = schema_of(tool)

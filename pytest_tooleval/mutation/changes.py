@@ -10,9 +10,9 @@ from typing import Any
 from ..jsonschemas.parameters import allows_others
 from ..matchers.examples import inside
 from ..record.calls import is_number
-from .results import Kind
+from .results import MutantKind
 
-ChangedValue = tuple[Kind, Any]
+ChangedValue = tuple[MutantKind, Any]
 
 INVENTED = "made_up"
 _OTHER_TEXT = "something else"

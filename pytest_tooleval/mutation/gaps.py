@@ -18,7 +18,7 @@ from ..record.thresholds import misses
 from ..suite.case import ResolvedCase
 from ..suite.made_cases import expected_value
 from .answers import RightTurn, schema_of, tool_named
-from .results import GapKind, Kind, MutantCall, Survivor
+from .results import GapKind, MutantCall, MutantKind, Survivor
 
 ABSENT_MATCHER = {"$absent": True}
 FILL_IN = "..."  # a value that only the suite's author knows; shown without quotes
@@ -33,14 +33,14 @@ class PassReason(NamedTuple):
 
 
 def survivors_of(
-    passing: Sequence[tuple[Kind, tuple[MutantCall, ...], PassReason]],
+    passing: Sequence[tuple[MutantKind, tuple[MutantCall, ...], PassReason]],
 ) -> tuple[Survivor, ...]:
     """Return the wrong answers that pass, each with the lines to add."""
     return tuple(Survivor(kind, calls, why.gap, _line(why.add), why.to) for kind, calls, why in passing)
 
 
 def gap_of(
-    case: ResolvedCase, kind: Kind, line: PassReason | None, right: TrialResult, wrong: TrialResult
+    case: ResolvedCase, kind: MutantKind, line: PassReason | None, right: TrialResult, wrong: TrialResult
 ) -> PassReason | None:
     """Return why a broken answer passes, and what to add; None if the case itself allows it.
 

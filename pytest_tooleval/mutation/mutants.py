@@ -23,7 +23,7 @@ from ..worlds.world import World
 from .answers import AnsweredTurn, Right, RightTurn, schema_of, tool_named
 from .changes import INVENTED, changes
 from .gaps import PassReason, not_named, of_its_own
-from .results import Kind
+from .results import MutantKind
 
 # A tool is destructive if its name contains one of these words.
 DESTRUCTIVE = (
@@ -44,7 +44,7 @@ class Mutant(NamedTuple):
     checks it, so the answer is legal if no score is lower.
     """
 
-    kind: Kind
+    kind: MutantKind
     turn: AnsweredTurn
     pass_reason: PassReason | None = None
 
@@ -228,7 +228,7 @@ def _with_another_value(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterat
         yield from itertools.islice(others, 1)
 
 
-def _changed(case: ResolvedCase, call: ToolCall) -> Iterator[tuple[Kind, str, ToolCall]]:
+def _changed(case: ResolvedCase, call: ToolCall) -> Iterator[tuple[MutantKind, str, ToolCall]]:
     """Yield the call with one argument changed, in each way, with the argument's name."""
     arguments, schema = call.arguments or {}, schema_of(tool_named(case, call.name))
     for name, value in arguments.items():
@@ -301,7 +301,7 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
     any_call = _takes_any(case, right, index)
     schema = schema_of(tool_named(case, call.name))
 
-    def mutant(kind: Kind, name: str, arguments: dict[str, Any], *, looked: bool) -> Mutant:
+    def mutant(kind: MutantKind, name: str, arguments: dict[str, Any], *, looked: bool) -> Mutant:
         line = None if looked or any_call else not_named(case, right, index, name)
         return Mutant(kind, _with(right, index, ToolCall(call.name, arguments)), line)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta, Struct
 
 # docs/guides/mutation.md says what each means.
-Kind = Literal[
+MutantKind = Literal[
     "no_call",
     "another_tool",
     "invented_tool",
@@ -75,7 +75,7 @@ class MutantCall(Struct, frozen=True):
 class Survivor(Struct, frozen=True):
     """A wrong answer that passes."""
 
-    kind: Annotated[Kind, Meta(description="How the right answer was broken.")]
+    kind: Annotated[MutantKind, Meta(description="How the right answer was broken.")]
     calls: Annotated[tuple[MutantCall, ...], Meta(description="The wrong answer: all its calls.")]
     gap: Annotated[GapKind, Meta(description="What lets it pass.")]
     add: Annotated[

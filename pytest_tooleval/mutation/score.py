@@ -17,7 +17,7 @@ from ..suite.resolved import resolve
 from .answers import AnsweredTurn, UnknownError, calls_in, offered_call, other_call, right_answers, score
 from .gaps import PassReason, gap_of, survivors_of
 from .mutants import mutants
-from .results import CaseMutation, Kind, MutantCall, SuiteMutation, share_noticed
+from .results import CaseMutation, MutantCall, MutantKind, SuiteMutation, share_noticed
 
 
 def mutate_suite(suite: Suite, file: str = "") -> SuiteMutation:
@@ -56,7 +56,7 @@ def mutate_case(case: ResolvedCase) -> CaseMutation:
         return CaseMutation(id=case.id, line=case.line, calls=None, unknown=str(error))
     seen: set[str] = set()
     count = legal = 0
-    passing: list[tuple[Kind, tuple[MutantCall, ...], PassReason]] = []
+    passing: list[tuple[MutantKind, tuple[MutantCall, ...], PassReason]] = []
     endings = [
         name for name in ("status", "result") if any(name in e.model_fields_set for e in _ends(case))
     ]

@@ -14,7 +14,7 @@ from ..text import json_text
 from .changes import changes, near_text
 from .results import MutantCall
 
-MOST = 24  # for each test
+MAX_AGENTS = 24  # for each test
 # Variables for the process that tries them: the file of the agents by node id, and that of what came of
 # each, by node id and number.
 AGENTS, OUTCOMES = "TOOLEVAL_WRONG_AGENTS", "TOOLEVAL_WRONG_AGENTS_OUTCOMES"
@@ -69,12 +69,12 @@ def agent_turns(transcript: Transcript) -> tuple[AgentTurn, ...]:
 
 
 def agents_of(transcript: Transcript) -> list[WrongAgent]:
-    """The agent of a transcript, and the wrong ones made from it, at most `MOST`."""
+    """The agent of a transcript, and the wrong ones made from it, at most `MAX_AGENTS`."""
     turns = agent_turns(transcript)
     agents = [WrongAgent("recorded", "", turns)]
     seen = [turns]
     for agent in _wrong(turns):
-        if agent.turns not in seen and len(agents) <= MOST:
+        if agent.turns not in seen and len(agents) <= MAX_AGENTS:
             seen.append(agent.turns)
             agents.append(agent)
     return agents

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from ..settings.options import GROUPS, OPTIONS, Option
+from ..settings.options import OPTION_GROUPS, OPTIONS, Option
 from ..text import near
 
 _PREFIX = "tooleval_"
 
 
 def add_options(parser: pytest.Parser) -> None:
-    for tier, (title, options) in GROUPS.items():
+    for tier, (title, options) in OPTION_GROUPS.items():
         group = parser.getgroup(f"tooleval-{tier}", f"tooleval: {title}")
         for option in options:
             group.addoption(f"--tooleval-{option.name}", **_for_argparse(option))

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from ..agents.kinds import Kind, kind_of
+from ..agents.kinds import AgentKind, kind_of
 from ..engine.clients.agents_loop import agents_clock
 from ..engine.clients.callable_client import find_callable
 from ..engine.models.modules import syntax_tree
@@ -99,7 +99,7 @@ class AgentOfTest:
                 f"agent={agent!r}: expected an agent or a function; --tooleval-model names models"
             )
         self.agent = agent
-        self.kind: Kind | None = None if inspect.isroutine(agent) else kind_of(agent)
+        self.kind: AgentKind | None = None if inspect.isroutine(agent) else kind_of(agent)
         self.home = home_of(agent, test)
         self.label = name or self.home.name
         self._test = test

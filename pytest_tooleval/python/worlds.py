@@ -18,13 +18,13 @@ from ..worlds.tools import tool_of
 from ..worlds.world import Memory, World, WorldSpec, method_for
 from .test import Test
 
-Tool = dict[str, Any]
+ToolDict = dict[str, Any]
 
 
 class Offer(NamedTuple):
     """The tools that a world answers; with `answers_all`, it answers any."""
 
-    tools: Sequence[Tool]
+    tools: Sequence[ToolDict]
     answers_all: bool = False
 
     def require(self, tools: Sequence[Mapping[str, Any]], whose: str) -> None:
@@ -99,7 +99,7 @@ def _called(function: Callable[..., Any]) -> str:
 
 
 _offers: WeakKeyDictionary[Any, Offer] = WeakKeyDictionary()
-_described: WeakKeyDictionary[Any, Tool] = WeakKeyDictionary()
+_described: WeakKeyDictionary[Any, ToolDict] = WeakKeyDictionary()
 
 
 def offer_of(spec: WorldSpec) -> Offer:
@@ -118,7 +118,7 @@ def _offer(world: World) -> Offer:
     return Offer(tools, any(map(callable, world.objects)))
 
 
-def described_tools(tools: Sequence[object]) -> list[Tool]:
+def described_tools(tools: Sequence[object]) -> list[ToolDict]:
     """The tools of `tools=`: functions, which never run, or definitions. Raises ConfigError."""
     definitions = []
     for tool in tools:
@@ -131,7 +131,7 @@ def described_tools(tools: Sequence[object]) -> list[Tool]:
     return definitions
 
 
-def _definition(function: Callable[..., Any]) -> Tool:
+def _definition(function: Callable[..., Any]) -> ToolDict:
     key = getattr(function, "__func__", function)
     if key not in _described:
         try:

@@ -15,7 +15,7 @@ from .untrusted import as_mapping, as_text
 
 # Far deeper than any real call. Python's own limit is near 1000, but varies with the version and the
 # stack, so that a value read in one place might be unwritable in another.
-MAX_DEPTH = 200
+JSON_DEPTH = 200
 # Made once, as making one per call is slow.
 _FINITE = json.JSONEncoder(default=repr, allow_nan=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated)
@@ -54,8 +54,8 @@ class ToolCall(Struct, frozen=True, gc=False):
         text.
         """
         if isinstance(arguments, dict):
-            if is_nested_deeper(arguments, MAX_DEPTH):
-                return cls(name, None, f"(an object nested more than {MAX_DEPTH} levels deep)", id)
+            if is_nested_deeper(arguments, JSON_DEPTH):
+                return cls(name, None, f"(an object nested more than {JSON_DEPTH} levels deep)", id)
             if not _is_finite(arguments):
                 return cls(name, None, json.dumps(arguments, default=repr), id)
             return cls(name, arguments, None, id)
@@ -158,8 +158,8 @@ def own_calls(calls: Iterable[ToolCall], offered: Container[str]) -> list[ToolCa
 
 def _custom_call(name: str, value: object, id: str | None) -> ToolCall:
     """Make a call to a custom tool; anything but text is taken for JSON parsed on the way."""
-    if is_nested_deeper(value, MAX_DEPTH):
-        return ToolCall(name, None, f"(nested more than {MAX_DEPTH} levels deep)", id)
+    if is_nested_deeper(value, JSON_DEPTH):
+        return ToolCall(name, None, f"(nested more than {JSON_DEPTH} levels deep)", id)
     is_text = value is None or isinstance(value, str)
     text = as_text(value) if is_text else json.dumps(value, ensure_ascii=False, default=repr)
     return ToolCall(name, {"input": text}, None, id)
@@ -188,7 +188,7 @@ def is_nested_deeper(value: object, levels: int) -> bool:
 
 def _is_sound(value: object, text: str) -> bool:
     """True if the value of a JSON text is an object that can serve as arguments."""
-    if text.count("{") + text.count("[") > MAX_DEPTH and is_nested_deeper(value, MAX_DEPTH):
+    if text.count("{") + text.count("[") > JSON_DEPTH and is_nested_deeper(value, JSON_DEPTH):
         return False
     return isinstance(value, dict) and _is_finite(value)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ..errors import ToolevalError, os_reason
 from ..writing import read_whole
-from .document import VERSION, Document
+from .document import DOCUMENT_VERSION, Document
 
 _T = TypeVar("_T")
 # msgspec itself escapes control characters below the space.
@@ -81,7 +81,7 @@ def read_document(path: Path, type: type[_T]) -> _T:
     try:
         data = read_whole(path)
         version = msgspec.json.decode(data, type=_Version).version
-        if version == VERSION:
+        if version == DOCUMENT_VERSION:
             return msgspec.json.decode(data, type=type)
     except OSError as error:
         raise ToolevalError(f"{path}: cannot be read: {os_reason(error)}") from None
@@ -91,5 +91,5 @@ def read_document(path: Path, type: type[_T]) -> _T:
         raise ToolevalError(f"{path}: not a JSON report: it has no version")
     raise ToolevalError(
         f"{path}: a result document of version {version!r}; this pytest-tooleval reads version "
-        f"{VERSION}: run the cases again"
+        f"{DOCUMENT_VERSION}: run the cases again"
     )

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from .comparison import Comparison
-from .document import VERSION
+from .document import DOCUMENT_VERSION
 from .estimate import Estimate
 from .fields import doc
 from .gates import Gate
@@ -25,7 +25,9 @@ class _Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
 class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """The run has begun. Always the first line."""
 
-    version: Annotated[Literal[6], doc("The version of this format and the result document.")] = VERSION
+    version: Annotated[Literal[6], doc("The version of this format and the result document.")] = (
+        DOCUMENT_VERSION
+    )
     root: Annotated[str, doc("pytest's root folder, to which files are relative.")]
     run: Annotated[Run, doc("The run, as far as it is known by now.")]
 

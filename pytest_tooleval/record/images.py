@@ -12,7 +12,7 @@ from .untrusted import as_mapping, as_text, objects_in
 # The content of a tool's message: a text, or parts with images.
 Content: TypeAlias = str | list[dict[str, Any]]
 
-MOST_BYTES = 5 * 1024 * 1024  # Anthropic's limit, the lowest
+MAX_IMAGE_BYTES = 5 * 1024 * 1024  # Anthropic's limit, the lowest
 _KIND = re.compile(
     rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpeg>\xff\xd8\xff)|(?P<gif>GIF8[79]a)|(?P<webp>RIFF....WEBP)",
     re.DOTALL,
@@ -32,8 +32,8 @@ def image_part(data: str) -> dict[str, Any]:
     kind = _KIND.match(content)
     if kind is None:
         raise ValueError("not a PNG, JPEG, GIF or WebP")
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"larger than {MOST_BYTES // 2**20} MiB")
+    if len(content) > MAX_IMAGE_BYTES:
+        raise ValueError(f"larger than {MAX_IMAGE_BYTES // 2**20} MiB")
     return {"type": "image_url", "image_url": {"url": f"data:image/{kind.lastgroup};base64,{data}"}}
 
 

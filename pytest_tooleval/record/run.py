@@ -18,15 +18,15 @@ from .summary import Summary
 # read (`record`, `engine.exchange.reply`), and in how worlds play calls.
 SCORING_VERSION = 6
 
-Status = Literal["finished", "running", "killed"]
+RunStatus = Literal["finished", "running", "killed"]
 AnswersFrom = Literal["replayed", "resumed", "shared"]
 RunOutcome = Literal["passed", "failed", "inconclusive", "skipped"]
 # A model that is not itself judged.
-Role = Literal["judge", "user"]
+HelperRole = Literal["judge", "user"]
 _AS = {"judge": " (as judge)", "user": " (as user)"}
 
 
-def payer(model: str, role: Role | None) -> str:
+def payer(model: str, role: HelperRole | None) -> str:
     """Return the name under which a model's costs are counted."""
     return model + _AS[role] if role else model
 
@@ -126,7 +126,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     id: Annotated[str, doc("The run's name, also in the history.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     duration_s: Annotated[float, doc("How long it took, in seconds.", ge=0)] = 0.0
-    status: Annotated[Status, doc("Whether the run ended; it may have been cut short.")] = "finished"
+    status: Annotated[RunStatus, doc("Whether the run ended; it may have been cut short.")] = "finished"
     pytest_tooleval: Annotated[str, doc("The version of pytest-tooleval.")]
     pytest: Annotated[str, doc("The version of pytest.")]
     python: Annotated[str, doc("The version of Python.")]
@@ -186,7 +186,7 @@ class RunSummary(Summary, frozen=True, kw_only=True, gc=False):
     id: Annotated[str, doc("The run's name.")]
     started: Annotated[str, doc("When it started: ISO 8601, UTC.")]
     duration_s: Annotated[float, doc("The duration; if unfinished, until the last result.")]
-    status: Annotated[Status, doc("Whether the run ended; it may have been cut short.")]
+    status: Annotated[RunStatus, doc("Whether the run ended; it may have been cut short.")]
     exitstatus: Annotated[int | None, doc("pytest's exit status; null when unknown.")]
     ending: Annotated[str, doc("The reason if it is incomplete; else empty.")]
     outcome: Annotated[RunOutcome, doc("The outcome that marks the verdict.")]

@@ -30,7 +30,7 @@ from .dialects.dialect import DECODER, Broken, Cursor, Dialect, NotACall, Writte
 from .dialects.json_calls import calls_in_json, read_values
 from .dialects.pythonic import read_list
 
-MAX_LENGTH = 1_000_000
+MAX_TEXT = 1_000_000
 
 _TOOL_CODE = "tool_code"
 _NO_DIALECT = "JSON"  # calls without a dialect's opener
@@ -154,7 +154,7 @@ def repair_call(call: ToolCall, offered: KnownTools) -> ToolCall | None:
     None if the name is anything else. Arguments inside the name override the call's own.
     """
     text = call.name.strip()
-    if not text.startswith("{") or len(text) > MAX_LENGTH or call.name in offered:
+    if not text.startswith("{") or len(text) > MAX_TEXT or call.name in offered:
         return None
     try:
         (written,) = calls_in_json(DECODER.decode(text))
@@ -174,9 +174,9 @@ def _in_text(text: str, offered: KnownTools) -> _Text:
     for start in sorted({0, begin}):  # the end of thinking may also be an argument
         if whole := _whole_reply(text[start:].strip(), offered):
             return _Text(whole, _NO_DIALECT)
-    if len(text) > MAX_LENGTH:
+    if len(text) > MAX_TEXT:
         _, opened = next(_openings(text, 0, len(text), offered), (None, None))
-        why = f"a call in a text of more than {MAX_LENGTH} characters"
+        why = f"a call in a text of more than {MAX_TEXT} characters"
         return _Text(unread=(Unread.at("content", text[opened.start() :], why),) if opened else ())
     if _call_over(text, 0, begin, offered) is not None:
         begin = 0  # the end of thinking is an argument

@@ -28,7 +28,7 @@ from ..text import aligned, shown
 # Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what
 # the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; variants.
 View = Literal["scores", "short", "runs", "page runs", "trial", "reply", "csv", "comparison", "variants"]
-Format = Literal[
+CellFormat = Literal[
     "name",
     "verdict",
     "rate",
@@ -46,7 +46,7 @@ Format = Literal[
     "usd",
     "seconds",
 ]
-Record = dict[str, Any]  # as in JSON
+RowDict = dict[str, Any]  # as in JSON
 ANY, UNKNOWN = "*", "-"
 _NAME = 60
 
@@ -60,7 +60,7 @@ class Column(Struct, frozen=True):
 
     path: tuple[str, ...]
     heading: str
-    format: Format
+    format: CellFormat
     shown: tuple[View, ...]
     about: str = ""
     tone: str = ""
@@ -139,13 +139,13 @@ class Table(Struct, frozen=True):
     """Records and the columns to show of them."""
 
     columns: list[Column]
-    records: list[Record]
+    records: list[RowDict]
     limits: Sequence[float] = ()
 
 
 def table_of(
     view: View,
-    rows: Iterable[Struct | Record],
+    rows: Iterable[Struct | RowDict],
     only: Collection[str] | None = None,
     limits: Sequence[float] = (),
 ) -> Table:
@@ -169,7 +169,7 @@ def table_lines(table: Table) -> list[str]:
     return aligned([titles, *rows], texts=texts) if table.records else []
 
 
-def columns_at(view: View, records: Sequence[Record], only: Collection[str] | None) -> list[Column]:
+def columns_at(view: View, records: Sequence[RowDict], only: Collection[str] | None) -> list[Column]:
     """The columns of a table of these records that have a value.
 
     With `only`, of metrics and pass@k only these.
@@ -183,7 +183,7 @@ def columns_at(view: View, records: Sequence[Record], only: Collection[str] | No
     return [column for column in columns if any(_is_known(column, record) for record in records)]
 
 
-def _named(column: Column, records: Sequence[Record], only: Collection[str] | None) -> Iterable[Column]:
+def _named(column: Column, records: Sequence[RowDict], only: Collection[str] | None) -> Iterable[Column]:
     """A column for each metric; of pass@k and pass^k, one for the most trials of a case."""
     if column.path[0] == "metrics":
         headings = {name: name for name in ordered_metrics(m for row in records for m in row["metrics"])}
@@ -195,12 +195,12 @@ def _named(column: Column, records: Sequence[Record], only: Collection[str] | No
             yield structs.replace(column, path=(*column.path[:-1], name), heading=heading)
 
 
-def _is_known(column: Column, record: Record) -> bool:
+def _is_known(column: Column, record: RowDict) -> bool:
     value = value_in(record, column)
     return bool(value) if column.seldom else value is not None and cell(record, column) != UNKNOWN
 
 
-def value_in(record: Record, column: Column) -> Any:
+def value_in(record: RowDict, column: Column) -> Any:
     """The value of a column; None if there is none."""
     value: Any = record
     for step in column.path:
@@ -209,7 +209,7 @@ def value_in(record: Record, column: Column) -> Any:
 
 
 def cell(
-    record: Record, column: Column, limits: Sequence[float] = (), *, intervals: bool = False
+    record: RowDict, column: Column, limits: Sequence[float] = (), *, intervals: bool = False
 ) -> str:
     """The value as text; a dash for none. With `intervals`, the pass rate has its own."""
     value = value_in(record, column)
@@ -230,17 +230,17 @@ def cases_text(cases: int, selected: int) -> str:
     return f"{cases} of {selected}" if cases < selected else str(cases)
 
 
-def _total(tokens: dict[str, int | None], _: Record) -> str:
+def _total(tokens: dict[str, int | None], _: RowDict) -> str:
     counts = [count for count in (tokens["prompt"], tokens["completion"]) if count is not None]
     return count_text(sum(counts)) if counts else UNKNOWN
 
 
-def _usd(value: float, record: Record) -> str:
+def _usd(value: float, record: RowDict) -> str:
     """A `+` means that it is at least this: a price is not known, or not all of it."""
     return usd_text(value) + ("+" if record["priced"] < record["trials"] else "")
 
 
-_TEXTS: dict[Format, Callable[[Any, Record], str]] = {
+_TEXTS: dict[CellFormat, Callable[[Any, RowDict], str]] = {
     "name": lambda value, _: shown(value, _NAME),
     "verdict": lambda value, _: "FAILED" if value == "failed" else str(value),
     "p": lambda value, _: p_text(value),

@@ -18,9 +18,9 @@ from ..verdicts.run_summary import excuse
 from .columns import Table, table_lines, table_of
 from .model_lines import VERDICTS
 
-MOST = 20
+MAX_LISTED = 20
 # Kinds of changed cases, the worst first.
-GROUPS = ("forbidden", "newly broken", "worse", "failed", "error", "newly right", "better")
+CHANGE_GROUPS = ("forbidden", "newly broken", "worse", "failed", "error", "newly right", "better")
 _IMPROVED = ("newly right", "better")
 _MOVED = ("newly broken", "worse", *_IMPROVED)
 _NAME = 60
@@ -165,7 +165,7 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
         if group:
             word = "" if group in _IMPROVED else excuse(row, document)
             cases.append(ListedCase(group, row, move, word))
-    return sorted(cases, key=lambda case: (GROUPS.index(case.group), bool(case.excuse)))
+    return sorted(cases, key=lambda case: (CHANGE_GROUPS.index(case.group), bool(case.excuse)))
 
 
 def change_text(item: ChangedCase) -> str:
@@ -174,8 +174,8 @@ def change_text(item: ChangedCase) -> str:
 
 def _cut(lines: Sequence[str], indent: str = "") -> list[str]:
     """The first 20 lines."""
-    left = len(lines) - MOST
-    return [*lines[:MOST], f"{indent}and {left} more"] if left > 0 else list(lines)
+    left = len(lines) - MAX_LISTED
+    return [*lines[:MAX_LISTED], f"{indent}and {left} more"] if left > 0 else list(lines)
 
 
 def compared_text(comparison: Comparison) -> str:

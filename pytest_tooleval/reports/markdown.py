@@ -23,7 +23,7 @@ from ..record.variants import Effect
 from ..text import plural, shown
 from ..verdicts.run_summary import OTHER_TEST, excused_words, run_summary
 from ..verdicts.summary import grouped
-from .columns import Column, Record, Table, cell, value_in
+from .columns import Column, RowDict, Table, cell, value_in
 from .comparison import (
     ListedCase,
     case_lists,
@@ -247,7 +247,7 @@ def _table(head: str, table: Table) -> Section:
     return Section(head + _table_head(quoted, texts) if rows else "", rows)
 
 
-def _cell(record: Record, column: Column, limits: Sequence[float]) -> str:
+def _cell(record: RowDict, column: Column, limits: Sequence[float]) -> str:
     value = value_in(record, column)
     if column.format == "name":
         return code(value, table=True)

@@ -27,7 +27,7 @@ VERDICTS: dict[ModelVerdict, tuple[str, str]] = {
     "inconclusive": ("INCONCLUSIVE", "yellow"),
 }
 
-ALL = "all models"
+ALL_MODELS = "all models"
 _ORDER: tuple[ModelVerdict, ...] = ("failed", "error", "inconclusive", "passed")
 # A longer line has its reasons below.
 _WIDTH = 100
@@ -83,7 +83,7 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
         verdicts |= {"failed"} if leaks else set()
         yield _line(row.model, _outcomes(row, cases, gates, broken, leaks), reasons, broken, verdicts)
     if joint and len(models) != 1:
-        yield _line(ALL, "", list(map(_gate, joint)))
+        yield _line(ALL_MODELS, "", list(map(_gate, joint)))
 
 
 def _verdict(case: CaseRow) -> ModelVerdict:

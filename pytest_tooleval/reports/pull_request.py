@@ -41,10 +41,10 @@ _INTERRUPTED = 2  # pytest's exit status, even for files that cannot be read
 _GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
 
 
-State = Literal["success", "failure", "pending"]
+CommitState = Literal["success", "failure", "pending"]
 
 
-def commit_state(document: RowsDocument) -> State | None:
+def commit_state(document: RowsDocument) -> CommitState | None:
     """The state of the commit by this run; None if it was interrupted, like a cancelled job's."""
     run, summary = document.run, run_summary(document)
     if run.exitstatus == _INTERRUPTED and not run.collection_errors:

@@ -11,7 +11,7 @@ from ..record.results import CaseRow
 from ..text import aligned, printable
 from .columns import table_lines
 from .comparison import (
-    MOST,
+    MAX_LISTED,
     ListedCase,
     case_lists,
     change_text,
@@ -70,7 +70,7 @@ def verdict_lines(
             lines = [*table_lines(metrics_table(comparison)), *list_lines(case_lists(comparison))]
             yield from map(Line, lines)
     cases = [case for case in listed_cases(document, listed) if model in (None, case.row.model)]
-    yield from _cases(cases, len(cases) if whole else MOST)
+    yield from _cases(cases, len(cases) if whole else MAX_LISTED)
     variants = [each for each in document.variants if model in (None, each.model)]
     if variants:
         yield from [Line(""), *map(Line, variant_lines(variants, document.shared_names, whole=whole))]

@@ -33,7 +33,7 @@ InTurns = Sequence[tuple[ResolvedCase, ToolCall]]
 # The replies of each turn.
 Turns = Sequence[Sequence[Reply]]
 # The acceptable tools (none for an extra call), and the call made.
-Pair = tuple[Sequence[str], ToolCall | None]
+ToolsAndCall = tuple[Sequence[str], ToolCall | None]
 
 
 class Draft(NamedTuple):
@@ -68,7 +68,7 @@ class Assessment(NamedTuple):
     # The parts of `overall` that show a failure of this category, most telling first.
     telling_metrics: Callable[[FailureCategory], Sequence[str]]
     # Each expected call with the one made for it, and each extra call without tools.
-    pairs: Callable[[], list[Pair]] = list
+    pairs: Callable[[], list[ToolsAndCall]] = list
     # An expected call with malformed arguments, which fails the trial whatever the thresholds.
     malformed: ToolCall | None = None
     # The turns of a conversation, in which a later call may fix an invalid one.

@@ -30,7 +30,7 @@ from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, is_expected
 from ..text import json_text, plural
-from .assessment import Assessment, CheckLine, Draft, Explained, Pair, SpanCheck, held
+from .assessment import Assessment, CheckLine, Draft, Explained, SpanCheck, ToolsAndCall, held
 from .expected_tool import BestCall, choose
 from .extra_calls import (
     MORE_OFTEN,
@@ -135,7 +135,7 @@ class _Chain:
             return sorted(lost, key=lambda metric: -lost[metric])
         return (*telling_metrics(category), *lost)
 
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[ToolsAndCall]:
         """The completing call, or else the last, and surplus calls; others are not mistakes."""
         last = self.calls[-1] if self.calls else None
         ending = self._completing or last

@@ -16,7 +16,7 @@ from ..worlds.plain import read_json
 from .assessment import EXPECTED_GOT, CheckLine
 from .one_call import CorrectShare, compare_arguments
 
-UNKNOWN = "unknown"
+UNKNOWN_STATUS = "unknown"
 _NO_ANSWER = "the tool's answer is not known"
 _NO_AGENT = "nobody knows which agent made the call"
 
@@ -53,7 +53,7 @@ def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[
         return []
     right = call.is_by(expected.agent)
     why = "as expected" if right else "another agent made the call" if call.agent else _NO_AGENT
-    got = shown(call.agent) if call.agent else UNKNOWN
+    got = shown(call.agent) if call.agent else UNKNOWN_STATUS
     return [
         CheckLine(Check("agent", shown(expected.agent), got, float(right), why, place), EXPECTED_GOT)
     ]
@@ -65,7 +65,7 @@ def end_lines(expected: EndedCall, ended: MadeCall | None, rules: Mode, place: s
     if ended is None:
         return lines
     if expected.status is not None:
-        got = ended.status or UNKNOWN
+        got = ended.status or UNKNOWN_STATUS
         right = got == expected.status
         why = "as expected" if right else "the call ended otherwise"
         lines.append(

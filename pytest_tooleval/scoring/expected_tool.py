@@ -10,7 +10,7 @@ from ..record.calls import ToolCall
 from ..record.results import FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts
-from .assessment import Draft, Explained, Pair
+from .assessment import Draft, Explained, ToolsAndCall
 from .extra_calls import explain_extra, shared_out, weighted
 from .one_call import NO_CALL, CorrectShare, check_arguments, check_tool, share_of, wrong_name
 
@@ -87,7 +87,7 @@ class OneCall:
             return "missing_call"
         return flaw if self._tool else wrong_name(self._case, self._call)
 
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[ToolsAndCall]:
         return [(self._case.expected.expected_tools, self._call), *(((), call) for call in self.extra)]
 
     def _explain_tool(self) -> Explained:

@@ -11,7 +11,7 @@ from ..jsonschemas.values import NO_VALUE
 from ..matchers.compare import mismatch, with_keys_of
 from ..matchers.matcher import is_optional, matcher_key
 from ..matchers.modes import Mode
-from ..record.calls import MAX_DEPTH, is_nested_deeper
+from ..record.calls import JSON_DEPTH, is_nested_deeper
 from ..record.repeated_keys import refuse_constant, refuse_repeated
 from ..text import printable
 
@@ -27,7 +27,7 @@ def json_of(text: str) -> Any:
         value = _DECODER.decode((fenced[1] if fenced else text).strip())
     except (ValueError, RecursionError):
         return NO_VALUE
-    return NO_VALUE if is_nested_deeper(value, MAX_DEPTH) else value
+    return NO_VALUE if is_nested_deeper(value, JSON_DEPTH) else value
 
 
 def json_flaw(expected: Any, text: str, rules: Mode) -> str:

@@ -12,14 +12,14 @@ from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool
 from . import calls, chain, conversation
 from .arguments_schema import score_arguments
-from .assessment import Assessment, Draft, Pair
+from .assessment import Assessment, Draft, ToolsAndCall
 from .hosted import with_listed_names
 from .policies import score_policies
 from .scored_calls import missed_stop, scored_transcript, without_asked, without_stop
 from .tool_found import has_deferred, score_found, unfound
 from .turns import forbidden_in
 
-KINDS: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
+ASSESS_KIND: Mapping[CaseKind, Callable[[ResolvedCase, Transcript], Assessment]] = {
     "calls": calls.assess_calls,
     "chain": chain.assess_chain,
     "conversation": conversation.assess_conversation,
@@ -34,7 +34,7 @@ def assess(case: ResolvedCase, transcript: Transcript) -> Assessment:
     usable = without_stop(case, transcript)
     made_by_all = with_listed_names(case, usable)
     scored = scored_transcript(case, made_by_all)
-    assessment = (_of_test if case.by_test else KINDS[case.kind])(case, scored)
+    assessment = (_of_test if case.by_test else ASSESS_KIND[case.kind])(case, scored)
     valid = score_arguments(assessment.calls, assessment.turns)
     drafts = {**assessment.drafts, "arguments_valid": valid}
     if case.policies:
@@ -67,12 +67,12 @@ def call_pairs_of(case: ResolvedCase, assessment: Assessment) -> tuple[CallPair,
     """
     if assessment.scored.no_answer is None:
         return tuple(_named(case, assessment.pairs(), unfound(case, assessment.scored)))
-    missed = KINDS[case.kind](case, Transcript()).pairs()
+    missed = ASSESS_KIND[case.kind](case, Transcript()).pairs()
     return tuple(pair for pair in _named(case, missed) if pair.expected is not None)
 
 
 def _named(
-    case: ResolvedCase, pairs: Iterable[Pair], lost: Sequence[Sequence[str]] = ()
+    case: ResolvedCase, pairs: Iterable[ToolsAndCall], lost: Sequence[Sequence[str]] = ()
 ) -> Iterator[CallPair]:
     for tools, call in pairs:
         if ANY_TOOL not in tools:

@@ -95,7 +95,7 @@ class CorrectShare(NamedTuple):
         )
 
 
-ALL = CorrectShare(1, 1)
+ALL_RIGHT = CorrectShare(1, 1)
 NOT_AN_OBJECT = CorrectShare(0, 1, "invalid_arguments")
 NO_CALL = CorrectShare(0, 1, "missing_call")
 
@@ -151,7 +151,7 @@ def compare_arguments(
     if missing:
         flaw = "missing_argument"
     total = present + missing + unexpected
-    return CorrectShare(correct, total, flaw) if total else ALL
+    return CorrectShare(correct, total, flaw) if total else ALL_RIGHT
 
 
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:

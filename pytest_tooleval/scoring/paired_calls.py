@@ -17,11 +17,11 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
 from ..suite.resolved import accepts, is_unknown
 from ..text import plural
-from .assessment import CheckLine, Draft, Explained, Pair
+from .assessment import CheckLine, Draft, Explained, ToolsAndCall
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, call_count, pair
 from .ends import agent_lines, end_lines, end_share
 from .extra_calls import UNEXPECTED, surplus_lines, weighted
-from .one_call import ALL, CorrectShare, check_arguments, check_tool, share_of
+from .one_call import ALL_RIGHT, CorrectShare, check_arguments, check_tool, share_of
 
 _NONE_NEEDED = "no tool was called, and none had to be"
 
@@ -109,7 +109,9 @@ class PairedCalls:
             raise error.within(f"expected_calls[{index}].result") from None
         # Params of {} count as one right argument, unless they are unreadable.
         counts = share is not None and (expected.params or share.flaw or not more)
-        return reduce(CorrectShare.with_more, [share, *more] if share and counts else more or [ALL])
+        return reduce(
+            CorrectShare.with_more, [share, *more] if share and counts else more or [ALL_RIGHT]
+        )
 
     def drafts(self) -> dict[str, Draft]:
         pairing, scored, most = self.pairing, self._scored, self._denominator
@@ -142,11 +144,11 @@ class PairedCalls:
             return "wrong_order"
         return flaw
 
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[ToolsAndCall]:
         """Each expected call with its actual one; unpaired calls replace missing ones in order."""
         free = self._pairing_in_any_order()
         surplus = iter(self._surplus(free))
-        pairs: list[Pair] = []
+        pairs: list[ToolsAndCall] = []
         for index in self._awaited(free):
             j = free.pairs.get(index)
             call = next(surplus, None) if j is None else self._calls[j]

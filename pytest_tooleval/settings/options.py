@@ -492,10 +492,10 @@ _TITLES: Mapping[Tier, str] = {
 }
 _ALL = (*_MODELS, *_ASKING, *_VERDICT, *_ANSWERS, *OUTPUTS, _EVENTS)
 # The groups of `pytest --help`: titles and options.
-GROUPS = {
+OPTION_GROUPS = {
     tier: (_TITLES[tier], options)
     for tier, options in in_tiers((option.tier, option) for option in _ALL).items()
 }
-OPTIONS = {option.key: option for _, options in GROUPS.values() for option in options}
+OPTIONS = {option.key: option for _, options in OPTION_GROUPS.values() for option in options}
 # The run form's options by name.
-FORM = {option.name: option for option in OPTIONS.values() if option.in_form}
+IN_FORM = {option.name: option for option in OPTIONS.values() if option.in_form}

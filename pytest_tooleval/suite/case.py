@@ -19,7 +19,7 @@ from .altered import AlteredAnswers
 from .expectations import Expectations, ExpectedCall
 from .fields import Apart, Expects, OnlyFor, SuiteObject
 from .policies import Policies, Policy
-from .response_format import FORM, ResponseFormat
+from .response_format import EXAMPLE, ResponseFormat
 from .tools import Choice, ProviderTools, Tool, ToolChoice, Tools
 from .types import (
     EXAMPLE_THRESHOLDS,
@@ -42,7 +42,7 @@ from .types import (
     defined,
 )
 
-Role = Literal["system", "developer", "user", "assistant", "tool"]
+MessageRole = Literal["system", "developer", "user", "assistant", "tool"]
 CaseKind = Literal["calls", "chain", "conversation"]
 DEFAULT_STOP = "###STOP###"
 DEFAULT_MAX_TURNS = 20
@@ -61,7 +61,7 @@ class PromptMessage(SuiteObject):
     model_config = ConfigDict(extra="allow", allow_inf_nan=True)
     EXPECTS = 'a chat message such as {"role": "user", "content": "..."}'
 
-    role: Role = Field(description="Who speaks.")
+    role: MessageRole = Field(description="Who speaks.")
     content: Annotated[
         str | list[ContentPart] | None, Expects("a string, a list of content parts, or null")
     ] = Field(None, description="The text, or a list of content parts.")
@@ -214,7 +214,7 @@ class TestCase(Expectations):
     response_format: Annotated[ResponseFormat | None, Apart()] = Field(
         None,
         description="The form that the provider is asked to give the answers, as in OpenAI's chat API: "
-        f"{FORM}. A model that cannot take it is an error. To judge the answer, expect $json.",
+        f"{EXAMPLE}. A model that cannot take it is an error. To judge the answer, expect $json.",
     )
     thresholds: Annotated[Thresholds | None, Apart()] = Field(
         None,

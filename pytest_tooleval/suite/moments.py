@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from ..matchers.dates import Kind, read_date
+from ..matchers.dates import DateKind, read_date
 
 NOW = "now"
 _UNITS = ("weeks", "days", "hours", "minutes", "seconds")
@@ -26,7 +26,7 @@ class Moment(NamedTuple):
     """An instant or a day, as the suite writes it and as it is."""
 
     text: str
-    kind: Kind
+    kind: DateKind
     at: datetime
 
     def formatted(self, form: str) -> str | None:

@@ -9,7 +9,7 @@ from pydantic.json_schema import WithJsonSchema
 
 from .fields import Expects, SuiteObject
 
-FORM = '{"type": "json_schema", "json_schema": {"schema": {...}}}'
+EXAMPLE = '{"type": "json_schema", "json_schema": {"schema": {...}}}'
 _NAME = "answer"
 
 
@@ -35,7 +35,7 @@ class JsonForm(SuiteObject):
 class ResponseFormat(SuiteObject):
     """The form of an answer's text, as the provider is asked for it."""
 
-    EXPECTS = f"an object such as {FORM}"
+    EXPECTS = f"an object such as {EXAMPLE}"
 
     type: Literal["json_schema", "json_object"] = Field(
         description="json_schema: JSON that is valid under a schema; json_object: any JSON object."

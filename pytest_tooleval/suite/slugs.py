@@ -10,7 +10,7 @@ from typing import Any
 
 from ..record.transcript import text_of
 
-MAX_LENGTH = 50
+MAX_SLUG = 50
 _HASH_LENGTH = 6
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _APOSTROPHES = str.maketrans("", "", "'’")
@@ -24,9 +24,9 @@ def slug(prompt: str) -> str:
     """
     words = _words(prompt.lower().translate(_APOSTROPHES))
     whole = "-".join(words)
-    if len(whole) <= MAX_LENGTH:
+    if len(whole) <= MAX_SLUG:
         return whole
-    room = MAX_LENGTH - _HASH_LENGTH - 1
+    room = MAX_SLUG - _HASH_LENGTH - 1
     kept = whole[: room + 1].rpartition("-")[0] or whole[:room]
     checksum = zlib.crc32(prompt.encode("utf-8", "replace")) & 0xFFFFFF
     return f"{kept}-{checksum:06x}"

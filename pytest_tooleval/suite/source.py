@@ -20,9 +20,9 @@ from ..record.calls import is_nested_deeper
 
 Member = tuple[int, int]  # the offsets of a key and of its value; in a list both are the value's
 
-MAX_DEPTH = 100
+MAX_FILE_DEPTH = 100
 MAX_PROBLEMS = 50
-_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; make it flatter"
+_TOO_DEEP = f"nested deeper than {MAX_FILE_DEPTH} levels; make it flatter"
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 # Strings are matched whole, so that digits inside one are not taken for a number.
@@ -174,7 +174,7 @@ def read_source(text: str, path: str) -> SuiteSource:
         refuse(0, _TOO_DEEP)
     except ValueError:  # from `_finite`, or from int(), which rejects thousands of digits
         refuse(*_unreadable_number(text))
-    if is_nested_deeper(document.data, MAX_DEPTH):
+    if is_nested_deeper(document.data, MAX_FILE_DEPTH):
         refuse(0, _TOO_DEEP)
     if _SURROGATE.search(text):
         try:

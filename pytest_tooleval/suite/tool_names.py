@@ -10,7 +10,7 @@ from typing import Any
 
 from ..record.names import qualified
 
-MAX_LENGTH = 64
+MAX_NAME = 64
 _HASH_LENGTH = 6
 _LONGEST_READ = 1000
 _ACCEPTED = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
@@ -40,11 +40,11 @@ def provider_name(name: str, taken: Collection[str] = ()) -> str:
 
 def _free_name(name: str, used: Set[str]) -> str:
     preferred = name if _ACCEPTED.fullmatch(name) else _spelled(name[:_LONGEST_READ])
-    if preferred and len(preferred) <= MAX_LENGTH and preferred.casefold() not in used:
+    if preferred and len(preferred) <= MAX_NAME and preferred.casefold() not in used:
         return preferred
     checksum = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     for length in range(_HASH_LENGTH, len(checksum)):
-        kept = preferred[: MAX_LENGTH - length - 1].rstrip("_-") or "tool"
+        kept = preferred[: MAX_NAME - length - 1].rstrip("_-") or "tool"
         candidate = f"{kept}_{checksum[:length]}"
         if candidate.casefold() not in used:
             return candidate

@@ -17,7 +17,7 @@ from .load import read_model
 from .model import Suite
 from .tool_names import definition_of, name_in_suite
 
-Tool = Mapping[str, Any]
+RawTool = Mapping[str, Any]
 
 _PARAMS = re.compile(
     r"test_cases\[(\d+)\]\.(?:expected_params|expected_calls\[(\d+)\]\.params)\.?(.*)", re.DOTALL
@@ -49,7 +49,7 @@ class Changes:
 
 
 def update_suite(
-    existing: Mapping[str, Any], tools: Sequence[Tool], *, drafts: bool = True
+    existing: Mapping[str, Any], tools: Sequence[RawTool], *, drafts: bool = True
 ) -> tuple[dict[str, Any], Changes]:
     """The suite with these tools (in OpenAI's format) in place of its tools, and the changes.
 
@@ -90,7 +90,10 @@ def update_suite(
 
 
 def _kept_cases(
-    before: dict[str, Any], old: Mapping[str, Tool], new: Mapping[str, Tool], changed: Collection[str]
+    before: dict[str, Any],
+    old: Mapping[str, RawTool],
+    new: Mapping[str, RawTool],
+    changed: Collection[str],
 ) -> tuple[list[Any], set[str], int]:
     """The cases to keep, with the ids of those that are no drafts, and how many drafts are new."""
     kept: list[Any] = []
@@ -117,7 +120,7 @@ def _unnamed(case: Mapping[str, Any]) -> str:
 
 
 def _broken(
-    suite: Suite, written: Set[str], tools: Mapping[str, Tool], before: Mapping[str, Tool]
+    suite: Suite, written: Set[str], tools: Mapping[str, RawTool], before: Mapping[str, RawTool]
 ) -> dict[str, list[str]]:
     """The written cases that do not fit the suite's tools; `before` are the changed tools as they were.
 
@@ -139,7 +142,7 @@ def _broken(
     return broken
 
 
-def _gone(case: TestCase, tools: Mapping[str, Tool]) -> Iterator[str]:
+def _gone(case: TestCase, tools: Mapping[str, RawTool]) -> Iterator[str]:
     calls = (name for call in case.calls or () for name in call.tools)
     named = [*calls, *case.valid_prerequisites, *case.mock_responses]
     for name in dict.fromkeys(named):
@@ -147,7 +150,9 @@ def _gone(case: TestCase, tools: Mapping[str, Tool]) -> Iterator[str]:
             yield f"the tool {show(name)} no longer exists"
 
 
-def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Tool]) -> Iterator[str]:
+def _missing(
+    case: TestCase, tools: Mapping[str, RawTool], before: Mapping[str, RawTool]
+) -> Iterator[str]:
     """The parameters of changed tools that a case should expect now."""
     expected = [("", case.expected_tools, case.expected_params)]
     for number, (_, call) in enumerate(case.placed_calls, 1):
@@ -160,26 +165,26 @@ def _missing(case: TestCase, tools: Mapping[str, Tool], before: Mapping[str, Too
                 yield f"{prefix}{show(name)} is now required, but not expected"
 
 
-def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
+def _by_name(tools: Iterable[RawTool]) -> dict[str, RawTool]:
     """Tools by their case-folded names, as scoring ignores case."""
     return {name_in_suite(tool).casefold(): tool for tool in tools}
 
 
-def _without_comment(tool: Tool) -> Tool:
+def _without_comment(tool: RawTool) -> RawTool:
     return {key: value for key, value in tool.items() if key != "$comment"}
 
 
-def _with_comment(tool: Tool, commented: Mapping[str, Tool]) -> dict[str, Any]:
+def _with_comment(tool: RawTool, commented: Mapping[str, RawTool]) -> dict[str, Any]:
     """The tool with the comment of the one that it replaces."""
     comment = commented.get(name_in_suite(tool).casefold(), {}).get("$comment")
     return dict(tool) if comment is None else {"$comment": comment, **tool}
 
 
-def _schema(tool: Tool) -> Mapping[str, Any]:
+def _schema(tool: RawTool) -> Mapping[str, Any]:
     return definition_of(tool).get("parameters") or {}
 
 
-def _required(tool: Tool) -> set[str]:
+def _required(tool: RawTool) -> set[str]:
     return set(_schema(tool).get("required", ()))
 
 
@@ -191,7 +196,7 @@ def _free(id: str, taken: set[str]) -> str:
     return name
 
 
-def _differences(old: Tool, new: Tool) -> list[str]:
+def _differences(old: RawTool, new: RawTool) -> list[str]:
     one, two = _schema(old), _schema(new)
     had, has = one.get("properties", {}), two.get("properties", {})
     needed, needs = _required(old), _required(new)

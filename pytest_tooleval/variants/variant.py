@@ -17,7 +17,7 @@ from ..suite.model import Suite
 from ..text import near
 
 # A function, so that the suites are only loaded when needed.
-Collected = Callable[[], Sequence[Suite]]
+LoadSuites = Callable[[], Sequence[Suite]]
 
 
 class VariantContext(NamedTuple):
@@ -32,7 +32,7 @@ class VariantContext(NamedTuple):
     suite: Suite
     file: Path
     root: Path
-    collected: Collected
+    collected: LoadSuites
 
     def random(self, case: ResolvedCase) -> random.Random:
         """Return a generator with the same seed in each run, whatever the variant's argument."""
@@ -61,7 +61,7 @@ class Variant(NamedTuple):
     is_earlier: bool = False
 
     def of(
-        self, case: ResolvedCase, suite: Suite, file: Path, root: Path, collected: Collected
+        self, case: ResolvedCase, suite: Suite, file: Path, root: Path, collected: LoadSuites
     ) -> ResolvedCase | None:
         """Return the case under this condition; None if it does not apply. Raises ConfigError."""
         condition = VariantContext(self.name, self.argument, suite, file, root, collected)

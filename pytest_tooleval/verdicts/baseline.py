@@ -43,7 +43,7 @@ from .baseline_text import (
 from .case import Standard, decide_again
 from .loosened import loosened
 from .paired_metrics import ComparisonRules, PairedCase, PairedMetric, metrics_of, worse_and_better
-from .pairing import Pair, Pairing, find_moved_files, pair_cases
+from .pairing import Pairing, RowPair, find_moved_files, pair_cases
 from .run_summary import strict_text
 from .sides import FindSuite, Side
 from .statistics import clusters_of, holm, is_newly_broken, newly_broken_test
@@ -61,7 +61,7 @@ class _Model(NamedTuple):
     new: str
     pairing: Pairing
     cases: list[PairedCase]
-    left_out: list[Pair]
+    left_out: list[RowPair]
     incomparable: list[Incomparable]
     metrics: list[PairedMetric]
     newly_broken_p: float | None
@@ -178,8 +178,8 @@ def _compare_model(
     suites: FindSuite | None,
 ) -> _Model:
     pairing = pair_cases(sides[0][labels[0]], sides[1][labels[1]], moved_files, suites)
-    scored: list[Pair] = []
-    left_out: list[Pair] = []
+    scored: list[RowPair] = []
+    left_out: list[RowPair] = []
     incomparable: list[Incomparable] = []
     for pair in pairing.same:
         try:
@@ -198,7 +198,7 @@ def _compare_model(
     return _Model(*labels, pairing, cases, left_out, incomparable, metrics_of(cases, limits), broken_p)
 
 
-def _judged_alike(pair: Pair, names: tuple[str, str], others: str) -> Pair:
+def _judged_alike(pair: RowPair, names: tuple[str, str], others: str) -> RowPair:
     """Judge both rows by the new one's thresholds, limits and pass rule.
 
     Raises ScoringError if either row lacks something needed for that, and with `others`, which says that

@@ -15,7 +15,7 @@ from ..record.gates import Gate, Verdict
 from ..record.metrics import RATES
 from ..record.results import CaseRow
 from ..text import plural
-from .rules import BROKEN, COUNTS, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, value_of
+from .rules import BROKEN, COUNTED, ERRORS, MODEL, PASS_RATE, RECOVERED, Rule, groups_of, value_of
 from .run_summary import strict_text
 from .statistics import mean_over
 
@@ -112,7 +112,7 @@ def _judge(
             if rule.metric == BROKEN
             else _judge_group(rule, rows, allowed, confidence, total)
         )
-        needed = _most_errors(rule, len(rows)) if rule.metric in COUNTS else rule.needed
+        needed = _most_errors(rule, len(rows)) if rule.metric in COUNTED else rule.needed
         gates.append(_gate(rule, judgement, needed, model, name, group))
     return gates
 

@@ -15,7 +15,7 @@ from ..record.results import CaseRow
 from ..record.thresholds import needed_of
 from ..text import first_few
 from .case import Standard
-from .rules import COUNTS, SCOPES
+from .rules import COUNTED, SCOPES
 
 if TYPE_CHECKING:
     from ..suite.case import ResolvedCase, TestCase
@@ -55,7 +55,7 @@ def _is_looser(old: Gate, new: Gate) -> bool:
     if now <= before + TOLERANCE:
         return False
     # A share of the cases is recorded as a number, which grows with them.
-    is_share = old.metric in COUNTS and old.cases and new.cases
+    is_share = old.metric in COUNTED and old.cases and new.cases
     return not is_share or now / new.cases > before / old.cases + TOLERANCE
 
 

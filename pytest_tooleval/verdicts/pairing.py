@@ -19,7 +19,7 @@ from .sides import FindSuite
 if TYPE_CHECKING:
     from ..suite.model import Suite
 
-Pair = tuple[CaseRow, CaseRow]
+RowPair = tuple[CaseRow, CaseRow]
 
 
 class Pairing(NamedTuple):
@@ -29,9 +29,9 @@ class Pairing(NamedTuple):
     different content. `not_selected` are rows of either run that the other left out.
     """
 
-    same: list[Pair]
-    renamed: list[Pair]
-    changed: list[Pair]
+    same: list[RowPair]
+    renamed: list[RowPair]
+    changed: list[RowPair]
     added: list[CaseRow]
     removed: list[CaseRow]
     not_selected: list[CaseRow]
@@ -98,12 +98,12 @@ def pair_cases(
 
 def _match(
     old: Sequence[CaseRow], new: Sequence[CaseRow], key: Callable[[CaseRow], Hashable]
-) -> tuple[list[Pair], list[CaseRow], list[CaseRow]]:
+) -> tuple[list[RowPair], list[CaseRow], list[CaseRow]]:
     """Pairs with equal keys, and the rows left over on each side."""
     waiting: dict[Hashable, list[CaseRow]] = defaultdict(list)
     for row in reversed(old):
         waiting[key(row)].append(row)
-    pairs: list[Pair] = []
+    pairs: list[RowPair] = []
     left: list[CaseRow] = []
     for row in new:
         candidates = waiting.get(key(row))

@@ -18,7 +18,7 @@ from .statistics import (
     wilson,
 )
 
-MOST = 10_000
+MAX_CASES = 10_000
 
 
 class Reach(NamedTuple):
@@ -66,10 +66,10 @@ def _reach(weights: Sequence[float], needed: float, confidence: float, step: int
 
 
 def least_cases(needed: float, confidence: float) -> int | None:
-    """The fewest cases that can pass a gate if all are right; None if more than `MOST`."""
-    most = range(1, MOST + 1)
+    """The fewest cases that can pass a gate if all are right; None if more than `MAX_CASES`."""
+    most = range(1, MAX_CASES + 1)
     fewer = bisect_left(most, True, key=lambda n: wilson(n, n, confidence)[0] >= needed - TOLERANCE)
-    return most[fewer] if fewer < MOST else None
+    return most[fewer] if fewer < MAX_CASES else None
 
 
 def gate_reaches(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: float) -> Iterator[str]:

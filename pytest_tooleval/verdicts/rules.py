@@ -54,7 +54,7 @@ ERRORS = "errors"
 RECOVERED = "recovered"
 # Cases that passed every trial in the baseline, and pass none now.
 BROKEN = "broken"
-COUNTS = (ERRORS, RECOVERED, BROKEN)
+COUNTED = (ERRORS, RECOVERED, BROKEN)
 RELIABILITY = re.compile(r"pass([@^])([1-9][0-9]{0,5})")
 _SCOPED = f"scopes: {', '.join(SCOPES)}; add =NAME to pick one"
 _UNDER = (
@@ -73,7 +73,7 @@ class Rule:
 
     `name` restricts it to one of these. The mean of `metric` must reach `needed`: a scored metric,
     `pass_rate` (the share of cases that passed), `pass@K` or `pass^K`. With `is_limit`, the metric is
-    one of `AMOUNTS`, `RATES` or `COUNTS`, and must not exceed `needed`; `is_share` means a share of
+    one of `AMOUNTS`, `RATES` or `COUNTED`, and must not exceed `needed`; `is_share` means a share of
     the cases.
     """
 
@@ -185,13 +185,13 @@ def _under_problem(metric: str) -> str:
         return f"{metric} is a scope, not a metric; write {metric}:VALUE, or {metric}=NAME:VALUE"
     if metric.startswith(("pass@", "pass^")) and not RELIABILITY.fullmatch(metric):
         return f"expected a number of trials after {metric[:5]}"
-    if metric in (*AMOUNTS, *RATES, *COUNTS) and metric != "calls":  # it is also a conversation metric
+    if metric in (*AMOUNTS, *RATES, *COUNTED) and metric != "calls":  # it is also a conversation metric
         return f"lower is better for {metric}; use --tooleval-fail-over"
     return f"lower is better for {metric}; use overall" if metric in PENALTIES else ""
 
 
 def _over_problem(metric: str) -> str:
-    metrics = (*AMOUNTS, *RATES, *COUNTS)
+    metrics = (*AMOUNTS, *RATES, *COUNTED)
     if metric in metrics:
         return ""
     meant = near(metric, metrics)
@@ -203,7 +203,7 @@ def _most(metric: str, text: str) -> tuple[float, bool]:
     if metric in RATES:
         value = read_share(text)
         return value if value <= 1 else -1.0, True
-    if metric not in COUNTS:
+    if metric not in COUNTED:
         return read_number(text), False
     value = read_share(text)
     if text.endswith("%") or 0 < value < 1:

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
-from ..record.run import RunOutcome, RunSummary, Status
+from ..record.run import RunOutcome, RunStatus, RunSummary
 from ..record.summary import Summary
 from ..text import plural, printable
 from .rules import judged_by
@@ -121,7 +121,7 @@ def _problems(document: RowsDocument) -> list[str]:
     return [words for is_so, words in problems if is_so]
 
 
-def ending(status: Status, exitstatus: int | None) -> str:
+def ending(status: RunStatus, exitstatus: int | None) -> str:
     """Why a run is incomplete; empty if it is complete."""
     return _EXITS.get(exitstatus or 0, "") if status == "finished" else status
 

@@ -16,7 +16,7 @@ from ..engine.models.tables import ModelTables
 from ..errors import ConfigError
 from ..project.root import Project
 from ..reports.html import page_columns
-from ..settings.options import FORM
+from ..settings.options import IN_FORM
 from .bodies import NewRun, taking
 from .events import stream
 from .responses import ApiError, field_error, json_response
@@ -96,7 +96,7 @@ def show_project(request: Request) -> Response:
             or ({"true": ""} if option.is_flag else {}),
             "is_kept": option.is_kept,
         }
-        for option in FORM.values()
+        for option in IN_FORM.values()
     ]
     root = str(request.app.state.folder.root)
     return json_response({"root": root, "options": options, "columns": page_columns()})

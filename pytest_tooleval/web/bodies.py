@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from ..settings.options import FORM
+from ..settings.options import IN_FORM
 from ..text import near
 from .responses import ApiError, field_error
 
@@ -53,8 +53,8 @@ class NewRun(Body, kw_only=True):
         if self.cases is not None and len(self.files) > 1:
             raise ValueError("expected one file if cases are given")
         for name in self.options:
-            if name not in FORM:
-                raise ValueError(f"unknown option {name}{near(name, FORM)}")
+            if name not in IN_FORM:
+                raise ValueError(f"unknown option {name}{near(name, IN_FORM)}")
 
 
 class McpImport(Body, kw_only=True):

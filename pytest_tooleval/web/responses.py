@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ..errors import Problem
 from ..record.encoding import to_json
-from ..settings.options import FORM
+from ..settings.options import IN_FORM
 
 _OPTION = re.compile(r"--tooleval-([a-z-]+)(?:=([\w.:-]*\w))?")
 _IMPORT = {
@@ -80,7 +80,7 @@ def in_page_words(text: str) -> str:
 
 def _label(match: re.Match[str]) -> str:
     name, value = match.groups()
-    if name not in FORM:
+    if name not in IN_FORM:
         return match[0]
     label = name.replace("-", " ").capitalize()
     return f"“{label}: {value}”" if value else f"“{label}”"

@@ -18,12 +18,12 @@ from ..record.encoding import to_json
 from ..record.events import Collected, CollectionProblem, RowDone, RunEnded, RunStarted
 from ..record.run import Run
 from ..reports.estimate import estimate_lines
-from ..settings.options import FORM
+from ..settings.options import IN_FORM
 from .bodies import NewRun
 from .events import EventLog
 from .responses import ApiError, in_page_words
 
-Status = Literal["running", "finished", "cancelled", "failed"]
+ChildStatus = Literal["running", "finished", "cancelled", "failed"]
 
 MAX_RUNNING = 4
 START_S = 120.0
@@ -44,7 +44,7 @@ def pytest_arguments(run: NewRun, allowed_tools: Sequence[str]) -> list[str]:
     return [
         *chosen,
         *(f"--tooleval-model={model}" for model in run.models),
-        *(argument for name, text in run.options.items() for argument in FORM[name].arguments(text)),
+        *(argument for name, text in run.options.items() for argument in IN_FORM[name].arguments(text)),
         *(f"--tooleval-allow-tools={names}" for names in allowed_tools),
         *([f"-k{run.keyword}"] if run.keyword else []),
         "--color=no",
@@ -68,7 +68,7 @@ class PytestRun:
         self._child = Child(pytest_arguments(asked, allowed_tools), root)
         self.events = EventLog()
         self.about: Run | None = None
-        self.status: Status = "running"
+        self.status: ChildStatus = "running"
         self._total = 0
         self._problems: list[str] = []
         # The start and length of each finished case's line in the file.
@@ -166,7 +166,7 @@ class PytestRun:
             self._problems += filter(None, [reason, *event.unwritten])
         self.events.add(str(event.__struct_config__.tag), data)
 
-    def _ended(self) -> Status:
+    def _ended(self) -> ChildStatus:
         code = self._child.exitstatus
         if code in (0, 1):
             return "finished"

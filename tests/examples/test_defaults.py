@@ -8,8 +8,8 @@ import pytest
 
 from pytest_tooleval.cli.blame import blame
 from pytest_tooleval.engine.limits.retry import RetryPolicy
-from pytest_tooleval.engine.runner import DEFAULT_CONCURRENCY, DEFAULT_TIMEOUT_S
-from pytest_tooleval.mcp.server import DEFAULT_TIMEOUT_S as SERVER_TIMEOUT_S
+from pytest_tooleval.engine.runner import DEFAULT_CONCURRENCY, MODEL_TIMEOUT_S
+from pytest_tooleval.mcp.server import SERVER_TIMEOUT_S
 from pytest_tooleval.settings.options import OPTIONS
 from pytest_tooleval.suite.case import DEFAULT_MAX_ROUNDS, DEFAULT_MAX_TURNS
 
@@ -21,7 +21,7 @@ RETRY = RetryPolicy()
 DEFAULTS = [
     (DEFAULT_CONCURRENCY, r"(\d+) requests at a time|`--tooleval-concurrency` \((\d+)\)"),
     (
-        DEFAULT_TIMEOUT_S,
+        MODEL_TIMEOUT_S,
         r"has (\d+) seconds to answer|one answer\.\n\n- Type: `SECONDS`\n- Default: (\d+)",
     ),
     (SERVER_TIMEOUT_S, r"no complete answer within (\d+) s"),

@@ -66,6 +66,9 @@ DOORS = {
 # A CI service's variables, and the folder in which a command runs.
 SURROUNDINGS = re.compile(r"""["'](GITHUB|GITLAB|CI)_\w*["']|\bPath\.cwd\(|\bgetcwd\(""")
 
+# What every module of its folder has: a format's description, the API's routes.
+ONE_PER_MODULE = ("FORMAT", "ROUTES")
+
 HEAVY = ("pydantic", "litellm", "mcp", "jsonschema", "starlette", "regex", "rapidfuzz")
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__"
@@ -339,10 +342,22 @@ print("loaded", *sys.modules)
         assert "pytest_tooleval.engine.runner" not in own
 
 
-def test_a_class_name_means_one_class() -> None:
+def _own_names(path: Path) -> Iterator[str]:
+    """The public classes, type aliases and constants of a module."""
+    for statement in _parsed(path).body:
+        if isinstance(statement, ast.ClassDef):
+            yield statement.name
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and "TypeVar(" not in ast.unparse(
+            statement
+        ):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def test_a_class_alias_or_constant_has_its_own_name() -> None:
     found: dict[str, list[Path]] = {}
     for path in MODULES:
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(statement, ast.ClassDef) and not statement.name.startswith("_"):
-                found.setdefault(statement.name, []).append(path)
+        for name in _own_names(path):
+            if not name.startswith("_") and name not in ONE_PER_MODULE:
+                found.setdefault(name, []).append(path)
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

@@ -13,7 +13,7 @@ from pytest_tooleval.engine.cassettes.folders import KEPT_RUNS
 from pytest_tooleval.engine.limits.retry import RetryPolicy
 from pytest_tooleval.matchers.modes import DEFAULT_MODE, MODES
 from pytest_tooleval.mutation.mutants import MOST_TOOLS
-from pytest_tooleval.mutation.wrong_agents import MOST
+from pytest_tooleval.mutation.wrong_agents import MAX_AGENTS
 from pytest_tooleval.scoring.assignment import MAX_EXPECTED
 from pytest_tooleval.settings.options import OPTIONS
 from pytest_tooleval.suite.case import DEFAULT_MAX_ROUNDS, DEFAULT_MAX_TURNS
@@ -48,7 +48,7 @@ STATED: dict[str, object] = {
     r"\| an unreadable answer: [^|]*\| at most (\w+) of": _RETRY.unreadable_answers,
     r"answers of the last (\w+) runs": KEPT_RUNS,
     r"at most (\w+) of the case's other tools": MOST_TOOLS,
-    r"at most (\w+) for each test": MOST,
+    r"at most (\w+) for each test": MAX_AGENTS,
     r"can expect at most (\w+) calls": MAX_EXPECTED,
     r"A method may take (\w+) s": int(TIME_LIMIT_S),
     r"answers of more than (\w+) MiB": MAX_ANSWER // 2**20,

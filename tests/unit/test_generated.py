@@ -10,7 +10,7 @@ from typing import get_args
 import generated
 import pytest
 
-from pytest_tooleval.mutation.results import Kind
+from pytest_tooleval.mutation.results import MutantKind
 from pytest_tooleval.record.metrics import BUILT_IN
 from pytest_tooleval.record.results import FailureCategory
 from pytest_tooleval.suite.schema import schema_text as suite_schema_text
@@ -39,7 +39,7 @@ def test_a_generated_part_is_fresh(file: str, name: str) -> None:
             ["metrics", "metrics of chains", "metrics of conversations", "metrics of variants"],
         ),
         ("docs/reference/metrics.md", get_args(FailureCategory), ["failures"]),
-        ("docs/guides/mutation.md", get_args(Kind), ["mutants"]),
+        ("docs/guides/mutation.md", get_args(MutantKind), ["mutants"]),
     ],
 )
 def test_a_table_explains_each_name(file: str, names: Collection[str], parts: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ...keys import PublicTexts
-from ...record.run import Role
+from ...record.run import HelperRole
 from ...suite.case import ResolvedCase
 from ..cassettes.cassette import Cassette
 from ..exchange.chat import RESPONSE_FORMAT, ChatRequest
@@ -34,7 +34,7 @@ class Context:
     fresh: bool = False
     set_by: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
-    role: Role | None = None
+    role: HelperRole | None = None
     accept: OnReply | None = None
     public_texts: PublicTexts | None = None
     claim: str = ""

@@ -15,8 +15,8 @@ from msgspec import structs
 
 from ...errors import ModelError
 from ...keys import PublicTexts
-from ...record.calls import MAX_DEPTH, is_nested_deeper
-from ...record.run import Role, payer
+from ...record.calls import JSON_DEPTH, is_nested_deeper
+from ...record.run import HelperRole, payer
 from ...record.transcript import Transcript
 from ...secrets import redacted, scrub, secret_values
 from ..cassettes.questions import key_of, question_of
@@ -242,8 +242,8 @@ def _priced(answer: ChatAnswer, spec: ModelSpec) -> ChatAnswer:
 
 def _checked(answer: ChatAnswer, public_texts: PublicTexts | None) -> ChatAnswer:
     """An answer, or an agent's reply, with its time, and with stand-ins for keys."""
-    if is_nested_deeper([answer.message, *answer.tool_answers], MAX_DEPTH):
-        raise ModelError(f"the answer is nested more than {MAX_DEPTH} levels deep", kind="bad_response")
+    if is_nested_deeper([answer.message, *answer.tool_answers], JSON_DEPTH):
+        raise ModelError(f"the answer is nested more than {JSON_DEPTH} levels deep", kind="bad_response")
     texts = redacted({name: getattr(answer, name) for name in _TEXTS.split()}, public_texts)
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     return structs.replace(answer, answered_at=now, **texts)
@@ -260,7 +260,7 @@ class TrialModels:
         self,
         spec: ModelSpec,
         request: ChatRequest,
-        role: Role | None = None,
+        role: HelperRole | None = None,
         accept: OnReply | None = None,
     ) -> Replies:
         context = self._context

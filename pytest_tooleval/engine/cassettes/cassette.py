@@ -30,7 +30,7 @@ from ..models.modules import fingerprint_of, short_name
 from .questions import definitions, key_of, summary
 from .why_missing import RecordedQuestions
 
-VERSION = 3
+CASSETTE_VERSION = 3
 _EXPLAINED = 10
 _SHOWN = 40
 
@@ -238,7 +238,7 @@ class Cassette:
             self._secrets = secret_values()
         shown = scrub_json(summary(asked), self._secrets)
         line: dict[str, Any] = {
-            "version": VERSION,
+            "version": CASSETTE_VERSION,
             "key": key,
             "asked": shown,
             "answer": _stored(answer),
@@ -354,7 +354,9 @@ class Cassette:
             entry = _LINE.decode(line)
         except msgspec.DecodeError:  # another version's fields; and models write NaN and lone surrogates
             value = json.loads(line)
-            self._require_version(value.get("version", VERSION) if isinstance(value, dict) else VERSION)
+            self._require_version(
+                value.get("version", CASSETTE_VERSION) if isinstance(value, dict) else CASSETTE_VERSION
+            )
             entry = msgspec.convert(value, _Line)
         self._require_version(entry.version)
         self._defined.update(entry.definitions)
@@ -364,12 +366,12 @@ class Cassette:
         return {entry.key: msgspec.convert(entry.answer, ChatAnswer)}
 
     def _require_version(self, version: object) -> None:
-        if version != VERSION:
+        if version != CASSETTE_VERSION:
             self._unwritten_answers.clear()
             self._places.clear()
             self._unusable = (
                 f"the cassette {self.path} has version {json_text(version, _SHOWN)} of the format, "
-                f"but this pytest-tooleval reads version {VERSION}; delete it and record again"
+                f"but this pytest-tooleval reads version {CASSETTE_VERSION}; delete it and record again"
             )
             raise ModelError(self._unusable, kind="replay")
 

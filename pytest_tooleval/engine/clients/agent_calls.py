@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from ...errors import ModelError
-from ...record.calls import MAX_DEPTH, ToolCall, shown_tool, with_arguments
+from ...record.calls import JSON_DEPTH, ToolCall, shown_tool, with_arguments
 from ...record.images import without_images
 from ...record.status import APPROVED, NOT_RUN, CallStatus
 from ...record.transcript import Message
@@ -28,7 +28,7 @@ from ...text import first_few, shorten
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import CallAnswerer
 from .callable_results import answers_in_order
-from .transport import MOST_BYTES
+from .transport import ANSWER_BYTES
 
 # The answer of `call_tool`; for `before_tool`, the refusal or None.
 _Waiting = concurrent.futures.Future["str | None"]
@@ -169,7 +169,7 @@ class AgentCalls:
         try:
             return json.dumps(arguments)
         except RecursionError:
-            return f"(an object nested more than {MAX_DEPTH} levels deep)"
+            return f"(an object nested more than {JSON_DEPTH} levels deep)"
         except (TypeError, ValueError) as error:
             message = f"{door}({name!r}) got arguments that are not valid JSON: {error}"
             raise self._misused(message) from None
@@ -221,13 +221,14 @@ class AgentCalls:
         # The replies keep any keys until they are compared with the agent's replies.
         call = self._read(asked, id)
         is_over = len(self.replies) >= self._toolbox.most_calls
-        if (is_over or self._size > MOST_BYTES) and not await self._toolbox.forbids([call]):
+        if (is_over or self._size > ANSWER_BYTES) and not await self._toolbox.forbids([call]):
             future.set_exception(RunIsOver())
             self.stopped = is_over
             if is_over:
                 return
             raise ModelError(
-                f"the calls are larger than {MOST_BYTES // 2**20} MiB in total", kind="bad_response"
+                f"the calls are larger than {ANSWER_BYTES // 2**20} MiB in total",
+                kind="bad_response",
             )
         try:
             if is_own:

@@ -26,7 +26,7 @@ from .http_client import ProviderClient
 from .joined_streams import Joined, joined_messages
 from .message_parts import chat_of, data_in, input_of, parts_of, without_nulls
 
-Block = dict[str, Any]
+SentBlock = dict[str, Any]
 
 _VERSION = "2023-06-01"
 # The API requires a limit. This is for models whose limit is unknown, and on top of a thinking budget.
@@ -183,13 +183,13 @@ def _thinking(thinking: Any, effort: Effort | None, listed: Mapping[str, Any]) -
 
 def _conversation(
     messages: Sequence[Mapping[str, Any]], names: Mapping[str, str]
-) -> tuple[list[Block], list[Block]]:
+) -> tuple[list[SentBlock], list[SentBlock]]:
     """The system prompt, and alternating turns of user and assistant.
 
     Only system messages at the start are the system prompt; later ones become user messages.
     """
-    system: list[Block] = []
-    turns: list[Block] = []
+    system: list[SentBlock] = []
+    turns: list[SentBlock] = []
     for message in messages:
         role = "assistant" if message["role"] == "assistant" else "user"
         blocks = [*_blocks(message, names)]
@@ -206,7 +206,7 @@ def _conversation(
     return system, turns
 
 
-def _blocks(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Block]:
+def _blocks(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[SentBlock]:
     if message["role"] == "assistant":
         yield from message.get(BLOCKS) or _rebuilt(message, names)
     elif message["role"] == "tool":
@@ -221,7 +221,7 @@ def _blocks(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Bl
         yield from map(_part, parts_of(message))
 
 
-def _rebuilt(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Block]:
+def _rebuilt(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[SentBlock]:
     """The blocks of an assistant's message."""
     yield from message.get("thinking_blocks") or ()
     yield from map(_part, parts_of(message))
@@ -230,7 +230,7 @@ def _rebuilt(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[B
         yield {"type": "tool_use", "id": _safe(str(call.id)), "name": name, "input": input_of(call)}
 
 
-def _part(part: Mapping[str, Any]) -> Block:
+def _part(part: Mapping[str, Any]) -> SentBlock:
     if part.get("type") == "text":
         return {"type": "text", "text": part["text"]}
     data = data_in(part)
@@ -260,13 +260,13 @@ def chat_document(document: Mapping[str, Any], names: Mapping[str, str]) -> dict
     return chat_of(document.get("model"), message, reason, _usage(usage, blocks), tier)
 
 
-def _kept(block: Block) -> Block:
+def _kept(block: SentBlock) -> SentBlock:
     """The block without nulls and without the default `caller`."""
     direct = {"caller": {"type": "direct"}}
     return {key: value for key, value in without_nulls(block).items() if {key: value} != direct}
 
 
-def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any]:
+def _message(blocks: Sequence[SentBlock], names: Mapping[str, str]) -> dict[str, Any]:
     """The assistant's message for the blocks of an answer."""
     thoughts = [block for block in blocks if block.get("type") in ("thinking", "redacted_thinking")]
     texts = "".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
@@ -284,7 +284,7 @@ def _message(blocks: Sequence[Block], names: Mapping[str, str]) -> dict[str, Any
     return message
 
 
-def _usage(usage: object, blocks: Sequence[Block]) -> dict[str, Any]:
+def _usage(usage: object, blocks: Sequence[SentBlock]) -> dict[str, Any]:
     """The chat API's usage, which counts tokens read from or written to the cache as prompt tokens."""
     if not isinstance(usage, Mapping):
         return {}

@@ -24,7 +24,7 @@ from .http_client import ProviderClient
 from .joined_streams import Joined, joined_candidates
 from .message_parts import chat_call, chat_of, data_in, images_apart, input_of, parts_of
 
-Part = dict[str, Any]
+GeminiPart = dict[str, Any]
 
 _RENAMED = {
     "temperature": "temperature",
@@ -148,7 +148,7 @@ def _contents(messages: Sequence[Mapping[str, Any]], older: bool) -> list[dict[s
     return contents
 
 
-def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) -> Iterator[Part]:
+def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) -> Iterator[GeminiPart]:
     """The parts of a message. `names` collects the names of tools by call id."""
     if message["role"] == "assistant":
         for call in map(ToolCall.coerce, message.get("tool_calls") or ()):
@@ -165,7 +165,7 @@ def _parts(message: Mapping[str, Any], names: dict[object, str], older: bool) ->
         yield from map(_part, parts_of(message))
 
 
-def _rebuilt(message: Mapping[str, Any], older: bool = False) -> Iterator[Part]:
+def _rebuilt(message: Mapping[str, Any], older: bool = False) -> Iterator[GeminiPart]:
     """The parts of an assistant's message."""
     if thought := message.get("reasoning_content"):
         yield {"thought": True, "text": thought}
@@ -173,12 +173,12 @@ def _rebuilt(message: Mapping[str, Any], older: bool = False) -> Iterator[Part]:
     for sent in message.get("tool_calls") or ():
         call = ToolCall.coerce(sent)
         called = {**_id_of(call.id, older), "name": call.name, "args": input_of(call)}
-        part: Part = {"functionCall": called}
+        part: GeminiPart = {"functionCall": called}
         signature = (sent.get("provider_specific_fields") or {}).get("thought_signature")
         yield {**part, "thoughtSignature": signature} if signature else part
 
 
-def _signed(parts: Sequence[Part]) -> Iterator[Part]:
+def _signed(parts: Sequence[GeminiPart]) -> Iterator[GeminiPart]:
     """The parts, with a placeholder if the first call has no signature."""
     first = next((part for part in parts if "functionCall" in part), None)
     for part in parts:
@@ -198,7 +198,7 @@ def _response(text: str) -> dict[str, Any]:
     return document if isinstance(document, dict) else {"content": text}
 
 
-def _part(part: Mapping[str, Any]) -> Part:
+def _part(part: Mapping[str, Any]) -> GeminiPart:
     if part.get("type") == "text":
         return {"text": part["text"]}
     data = data_in(part)
@@ -222,7 +222,7 @@ def chat_document(document: Mapping[str, Any], ours: str) -> dict[str, Any]:
     return chat_of(document.get("modelVersion"), message, None, _usage(document.get("usageMetadata")))
 
 
-def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
+def _message(parts: Sequence[GeminiPart], ours: str) -> dict[str, Any]:
     """The assistant's message for the parts of an answer."""
     texts = "".join(as_text(part.get("text")) for part in parts if not part.get("thought"))
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
@@ -236,7 +236,7 @@ def _message(parts: Sequence[Part], ours: str) -> dict[str, Any]:
     return {**message, "tool_calls": calls} if calls else message
 
 
-def _call(part: Part, ours: str) -> dict[str, Any]:
+def _call(part: GeminiPart, ours: str) -> dict[str, Any]:
     called = part["functionCall"]
     call = chat_call(called.get("id") or ours, called.get("name"), called.get("args", {}))
     if signature := part.get("thoughtSignature"):

@@ -10,7 +10,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ...replies.call_like import UNREAD, may_be_call, unplaced
 from .streamed_calls import Arguments, StreamedCalls, index_of, text_of_arguments
 
-Document = Mapping[str, Any]
+Chunk = Mapping[str, Any]
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
@@ -18,16 +18,16 @@ _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 class Joined(NamedTuple):
     """An answer's document, which may be an error's, and whether its stream had an end."""
 
-    document: Document
+    document: Chunk
     is_whole: bool
 
 
-def joined_chat(chunks: Sequence[Document]) -> Joined:
+def joined_chat(chunks: Sequence[Chunk]) -> Joined:
     """Join chunks of the chat API."""
     message: dict[str, Any] = {"role": "assistant", "content": None}
     calls, older = StreamedCalls(), StreamedCalls()
     whole: dict[str, Any] = {}
-    unread: list[Document] = []
+    unread: list[Chunk] = []
     reason = None
     for chunk in chunks:
         whole |= {name: chunk[name] for name in ("model", "provider", "usage") if chunk.get(name)}
@@ -55,7 +55,7 @@ def joined_chat(chunks: Sequence[Document]) -> Joined:
     return Joined({**document, **_error_in(chunks)}, bool(reason))
 
 
-def joined_responses(chunks: Sequence[Document]) -> Joined:
+def joined_responses(chunks: Sequence[Chunk]) -> Joined:
     """Join events of the Responses API.
 
     The last one contains the whole document, but from some servers not the items of the events before.
@@ -76,7 +76,7 @@ def joined_responses(chunks: Sequence[Document]) -> Joined:
     return Joined({**whole, "output": [*output, *more]}, True)
 
 
-def joined_messages(chunks: Sequence[Document]) -> Joined:
+def joined_messages(chunks: Sequence[Chunk]) -> Joined:
     """Join events of the Messages API."""
     whole: dict[str, Any] = {}
     blocks = _Blocks()
@@ -95,11 +95,11 @@ def joined_messages(chunks: Sequence[Document]) -> Joined:
     return Joined({**whole, **content, **_error_in(chunks)}, bool(whole.get("stop_reason")))
 
 
-def joined_candidates(chunks: Sequence[Document]) -> Joined:
+def joined_candidates(chunks: Sequence[Chunk]) -> Joined:
     """Join answers of generateContent, each with some parts."""
     whole: dict[str, Any] = {}
     parts: list[Any] = []
-    last: Document = {}
+    last: Chunk = {}
     for chunk in chunks:
         whole |= chunk
         for last in objects_in(chunk.get("candidates")):
@@ -109,7 +109,7 @@ def joined_candidates(chunks: Sequence[Document]) -> Joined:
     return Joined({**whole, **_error_in(chunks)}, "finishReason" in last or "promptFeedback" in whole)
 
 
-def _error_in(chunks: Sequence[Document]) -> dict[str, Any]:
+def _error_in(chunks: Sequence[Chunk]) -> dict[str, Any]:
     """The first error in a stream, in the field of its name; empty if there is none."""
     for chunk in chunks:
         if error := chunk.get("error") or (chunk if chunk.get("type") == "error" else None):
@@ -128,9 +128,9 @@ class _Items:
     def __init__(self) -> None:
         self._items: list[dict[str, Any]] = []
         self._open: list[tuple[object, dict[str, Any], Arguments]] = []  # with their index
-        self._unplaced: list[Document] = []
+        self._unplaced: list[Chunk] = []
 
-    def add(self, chunk: Document) -> None:
+    def add(self, chunk: Chunk) -> None:
         kind, item = as_text(chunk.get("type")), as_mapping(chunk.get("item"))
         if kind.endswith("output_item.added"):
             self._items.append({**item})
@@ -154,7 +154,7 @@ class _Items:
                 item["input" if item.get("type") == "custom_tool_call" else "arguments"] = added.text
         return [*self._items, *map(unplaced, self._unplaced)]
 
-    def _close(self, chunk: Document, item: Document) -> None:
+    def _close(self, chunk: Chunk, item: Chunk) -> None:
         begun = self._begun({**chunk, "item_id": item.get("id")})
         if begun is None or begun[1].get("call_id") != item.get("call_id"):
             self._items.append({**item})
@@ -162,19 +162,19 @@ class _Items:
         begun[1].update(item)
         self._open.remove(begun)
 
-    def _extend(self, chunk: Document, piece: object) -> None:
+    def _extend(self, chunk: Chunk, piece: object) -> None:
         begun = self._begun(chunk)
         if begun is None or not begun[2].add(text_of_arguments(piece)):
             self._unplaced.append(chunk)
 
-    def _begun(self, chunk: Document) -> tuple[object, dict[str, Any], Arguments] | None:
+    def _begun(self, chunk: Chunk) -> tuple[object, dict[str, Any], Arguments] | None:
         """The begun item that an event is about, by its id, else by its index."""
         id, index = chunk.get("item_id"), chunk.get("output_index")
         same = [each for each in self._open if id is not None and each[1].get("id") == id]
         return next(reversed(same or [each for each in self._open if each[0] == index]), None)
 
 
-def _is_same(item: Document, other: Document) -> bool:
+def _is_same(item: Chunk, other: Chunk) -> bool:
     """Whether two events have the same call, perhaps with different ids."""
     ids = [(item[name], other.get(name)) for name in ("call_id", "id") if item.get(name)]
     if any(one == another for one, another in ids):
@@ -190,9 +190,9 @@ class _Blocks:
         self._blocks: list[dict[str, Any]] = []
         self._inputs: list[Arguments] = []
         self._at: dict[int, int] = {}
-        self._unplaced: list[Document] = []
+        self._unplaced: list[Chunk] = []
 
-    def add(self, chunk: Document) -> None:
+    def add(self, chunk: Chunk) -> None:
         index, delta = index_of(chunk), as_mapping(chunk.get("delta"))
         if chunk.get("type") == "content_block_start":
             self._start(index, as_mapping(chunk.get("content_block")))
@@ -221,7 +221,7 @@ class _Blocks:
                     block["input"] = text
         return [*self._blocks, *map(unplaced, self._unplaced)]
 
-    def _start(self, index: int | None, block: Document) -> int:
+    def _start(self, index: int | None, block: Chunk) -> int:
         ids = [each.get("id") for each in self._blocks]
         if (id := block.get("id")) and id in ids:
             at = ids.index(id)  # once more

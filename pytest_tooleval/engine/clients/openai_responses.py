@@ -16,7 +16,7 @@ from ..exchange.chat import ITEMS, RESPONSE_FORMAT
 from ..protocols.reading import replied
 from .message_parts import chat_of, without_nulls
 
-Item = dict[str, Any]
+SentItem = dict[str, Any]
 
 # Parameters that this API renames, and parameters that it puts inside an object.
 _RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
@@ -61,10 +61,10 @@ def responses_body(chat: Mapping[str, Any], *, encrypted: bool) -> dict[str, Any
     return body
 
 
-def _tools(tools: Iterable[Mapping[str, Any]]) -> list[Item]:
+def _tools(tools: Iterable[Mapping[str, Any]]) -> list[SentItem]:
     """The tools, with each namespace at the position of its first tool."""
-    items: list[Item] = []
-    spaces: dict[str, Item] = {}
+    items: list[SentItem] = []
+    spaces: dict[str, SentItem] = {}
     for tool in tools:
         space = tool.get("namespace")
         if not isinstance(space, Mapping):
@@ -78,7 +78,7 @@ def _tools(tools: Iterable[Mapping[str, Any]]) -> list[Item]:
     return items
 
 
-def _tool(tool: Mapping[str, Any]) -> Item:
+def _tool(tool: Mapping[str, Any]) -> SentItem:
     function, custom = tool.get("function"), tool.get("custom")
     if isinstance(custom, Mapping):
         format = custom.get("format")
@@ -102,7 +102,7 @@ def _choice(choice: object) -> object:
     return {"type": kind, "name": inner["name"]}
 
 
-def _input(messages: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
+def _input(messages: Iterable[Mapping[str, Any]]) -> Iterator[SentItem]:
     calls: dict[object, Mapping[str, Any]] = {}
     for message in messages:
         calls |= {call.get("id"): call for call in objects_in(message.get("tool_calls"))}
@@ -111,7 +111,7 @@ def _input(messages: Iterable[Mapping[str, Any]]) -> Iterator[Item]:
 
 def _input_items(
     message: Mapping[str, Any], calls: Mapping[object, Mapping[str, Any]]
-) -> Iterator[Item]:
+) -> Iterator[SentItem]:
     """The items of a message. `calls` are the calls so far, by id."""
     role, content = message.get("role"), message.get("content")
     if role == "tool":
@@ -127,7 +127,7 @@ def _input_items(
         yield {"role": role, "content": _parts(content, "input_text")}
 
 
-def _own_items(message: Mapping[str, Any]) -> list[Item]:
+def _own_items(message: Mapping[str, Any]) -> list[SentItem]:
     """The original items of the message; none if the message has changed since."""
     items = message.get(ITEMS)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -138,12 +138,12 @@ def _own_items(message: Mapping[str, Any]) -> list[Item]:
     return [without_nulls(item) for item in items if not _is_bare_reasoning(item)]
 
 
-def _is_bare_reasoning(item: Item) -> bool:
+def _is_bare_reasoning(item: SentItem) -> bool:
     """Whether an item only refers to reasoning, which the provider did not store."""
     return item.get("type") == "reasoning" and not (item.get("encrypted_content") or item.get("content"))
 
 
-def _rebuilt_items(message: Mapping[str, Any]) -> Iterator[Item]:
+def _rebuilt_items(message: Mapping[str, Any]) -> Iterator[SentItem]:
     content = message.get("content") or message.get("refusal")
     if content:
         yield {"role": "assistant", "content": _parts(content, "output_text")}
@@ -208,14 +208,14 @@ def chat_message(items: list[Any]) -> dict[str, Any]:
     return {**message, **reply, **{name: value for name, value in extras.items() if value}}
 
 
-def _thoughts(items: Iterable[Item]) -> Iterator[str]:
+def _thoughts(items: Iterable[SentItem]) -> Iterator[str]:
     """The readable reasoning of the model: a summary or, for open models, all of it."""
     for item in items:
         yield from _texts([item], "summary", "text", ("summary_text",))
         yield from _texts([item], "content", "text", ("reasoning_text",))
 
 
-def _texts(items: Iterable[Item], parts: str, field: str, types: Sequence[str]) -> Iterator[str]:
+def _texts(items: Iterable[SentItem], parts: str, field: str, types: Sequence[str]) -> Iterator[str]:
     for item in items:
         for part in objects_in(item.get(parts)):
             if part.get("type") in types and isinstance(part.get(field), str):

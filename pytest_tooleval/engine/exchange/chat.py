@@ -21,7 +21,7 @@ RESPONSE_FORMAT = "response_format"
 # The id of the container in which the model's programs run.
 CONTAINER = "container"
 # What an agent may only know of its whole run.
-COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
+USAGE_COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd")
 
 
 class ReadingOptions(NamedTuple):
@@ -130,7 +130,7 @@ class ChatAnswer(_StoredUsage, frozen=True, gc=True, weakref=True):
     @property
     def zeros(self) -> dict[str, Any]:
         """Zeros for replies whose tokens and cost this one's include."""
-        return {name: 0 for name in COUNTS if getattr(self, name) is not None}
+        return {name: 0 for name in USAGE_COUNTS if getattr(self, name) is not None}
 
     @property
     def replies(self) -> tuple[ChatAnswer, ...]:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct, structs
 
 from ...errors import ModelError
-from ...record.run import Role
+from ...record.run import HelperRole
 from ...record.transcript import Reply, Usage, text_of
 from ...replies.messages import read_message, with_refused
 from ..models.spec import ModelSpec
@@ -78,7 +78,7 @@ class Models(Protocol):
         self,
         spec: ModelSpec,
         request: ChatRequest,
-        role: Role | None = None,
+        role: HelperRole | None = None,
         accept: OnReply | None = None,
     ) -> Replies:
         """A model's reply; for an agent, possibly all its replies. Raises ModelError.
@@ -89,7 +89,7 @@ class Models(Protocol):
 
 
 async def ask_other(
-    role: Role, models: Models, spec: ModelSpec, request: ChatRequest, read: Callable[[Reply], T]
+    role: HelperRole, models: Models, spec: ModelSpec, request: ChatRequest, read: Callable[[Reply], T]
 ) -> tuple[Reply, T]:
     """The reply of the judge or the simulated user, and the result of reading it with `read`.
 

@@ -141,4 +141,4 @@ _ROWS = (
     ),
 )
 PROVIDERS = {name: row for row in _ROWS for name in (row.name, *row.also)}
-UNKNOWN = Provider("")
+UNKNOWN_PROVIDER = Provider("")

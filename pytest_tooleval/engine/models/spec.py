@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from ...errors import ErrorKind, ModelError
 from .known import INSTALL, has_litellm, provider_of
 from .modules import fingerprint_of, imported_modules, own_module
-from .providers import PROVIDERS, UNKNOWN, Protocol, Provider
+from .providers import PROVIDERS, UNKNOWN_PROVIDER, Protocol, Provider
 from .traits import needs_responses
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class HttpModel(_Model):
     def provider(self) -> Provider:
         """The model's provider; a row without a name if it is unknown."""
         asked = self.extra.get("custom_llm_provider") or provider_of(self.model)
-        return PROVIDERS.get("openai" if self.api == "openai" else str(asked), UNKNOWN)
+        return PROVIDERS.get("openai" if self.api == "openai" else str(asked), UNKNOWN_PROVIDER)
 
     @property
     def protocol(self) -> Protocol | None:
@@ -285,7 +285,7 @@ Agent = CallableModel | DeployedAgent
 # `identity` stands for the model in cassette keys.
 ModelSpec = HttpModel | Agent | Builtin
 # By the key of a table that names what is asked.
-KINDS: Mapping[str, type[ModelSpec]] = {
+SPEC_KINDS: Mapping[str, type[ModelSpec]] = {
     "model": HttpModel,
     "callable": CallableModel,
     "url": DeployedAgent,

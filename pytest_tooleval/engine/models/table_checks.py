@@ -12,7 +12,7 @@ import msgspec
 
 from ...record.untrusted import values_in
 from ...text import near
-from .spec import EFFORTS, KINDS, LEXICAL, SAMPLING, Builtin, Effort, HttpModel, ModelSpec
+from .spec import EFFORTS, LEXICAL, SAMPLING, SPEC_KINDS, Builtin, Effort, HttpModel, ModelSpec
 from .tables import ModelTables, toml_key
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -116,8 +116,8 @@ def spec_from_table(name: str, tables: ModelTables) -> ModelSpec:
     problem = next(_problems(table), None)
     if problem is not None:
         raise tables.error(name, *problem)
-    (key,) = table.keys() & KINDS.keys()
-    kind = Builtin if table[key] == LEXICAL else KINDS[key]
+    (key,) = table.keys() & SPEC_KINDS.keys()
+    kind = Builtin if table[key] == LEXICAL else SPEC_KINDS[key]
     fields = {each.name for each in dataclasses.fields(kind)}
     values = {key: table[key] for key in fields & table.keys()}
     spec = kind(
@@ -153,7 +153,7 @@ def _problems(table: Any) -> _Problems:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
             yield f"{key}: expected a JSON value ({error})", key
-    if len(table.keys() & KINDS.keys()) != 1:
+    if len(table.keys() & SPEC_KINDS.keys()) != 1:
         yield (
             'expected one of model = "PROVIDER/NAME", callable = "module:function", or url = '
             '"https://..." of an agent; the address of a model\'s server is api_base',

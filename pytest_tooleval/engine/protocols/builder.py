@@ -16,11 +16,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...record.transcript import SEARCHES
+from ...record.transcript import SEARCHES, Message
 from ...record.untrusted import as_text, objects_in
 from ...replies.call_like import UNREAD, orphan, unread_fields
-
-Message = dict[str, Any]
 
 PROGRAMS = "programs"
 EXTENSIONS = (SEARCHES, PROGRAMS, UNREAD)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...record.transcript import Message
 from ...record.untrusted import as_mapping, objects_in
 from ...replies.call_like import may_be_call
-from .builder import ChatBuilder, Message, as_content
+from .builder import ChatBuilder, as_content
 
-Item = Mapping[str, Any]
+ResponseItem = Mapping[str, Any]
 
 _CALL, _OUTPUT = "_call", "_call_output"
 # Items with neither a call nor an answer.
@@ -44,7 +45,7 @@ class ItemReader:
         self._chat = chat
         self._asked: dict[str, Message] = {}
 
-    def read(self, item: Item) -> None:
+    def read(self, item: ResponseItem) -> None:
         """Read an item without a role."""
         kind = str(item.get("type"))
         id = item.get("call_id") or item.get("id")
@@ -69,7 +70,7 @@ class ItemReader:
         elif kind not in _SILENT:
             self._chat.keep(item, replies=may_be_call(item))
 
-    def _called(self, item: Item, kind: str, id: object) -> None:
+    def _called(self, item: ResponseItem, kind: str, id: object) -> None:
         about: dict[str, Any] = {name: item.get(name) for name in ("caller", "namespace")}
         if kind == "function_call":
             self._chat.call(id, item.get("name"), item.get("arguments"), **about)
@@ -86,7 +87,7 @@ class ItemReader:
                 text = "[image]" if kind == "image_generation_call" else result
                 self._chat.answer(id, text, status=item.get("status"))
 
-    def _of_mcp(self, item: Item, *, asks: bool) -> None:
+    def _of_mcp(self, item: ResponseItem, *, asks: bool) -> None:
         """Read OpenAI's call on an MCP server, or its request to approve the call."""
         answer = self._asked.get(str(item.get("approval_request_id")))
         if answer is None:
@@ -100,14 +101,14 @@ class ItemReader:
         answer["content"] = as_content(error or item.get("output"))
         answer["status"] = "error" if error else item.get("status")
 
-    def _approved(self, item: Item) -> None:
+    def _approved(self, item: ResponseItem) -> None:
         answer = self._asked.get(str(item.get("approval_request_id")))
         if answer is not None:
             answer["status"] = "refused" if item.get("approve") is False else None
             answer["content"] = item.get("reason") or ""
 
 
-def arguments_of(item: Item) -> Mapping[str, Any]:
+def arguments_of(item: ResponseItem) -> Mapping[str, Any]:
     """The arguments of a call of the provider's own tool."""
     if asked := _REQUESTS.get(str(item.get("type"))):
         data = {**item, **as_mapping(item.get("action"))}

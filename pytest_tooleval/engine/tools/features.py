@@ -16,7 +16,15 @@ from ...errors import ModelError
 from ...jsonschemas.subschemas import recursion
 from ...text import first_few
 from ..exchange.chat import ChatRequest
-from ..exchange.tools import Tool, as_function, function_name, named_by, naming, tool_fields, tool_kind
+from ..exchange.tools import (
+    ChatTool,
+    as_function,
+    function_name,
+    named_by,
+    naming,
+    tool_fields,
+    tool_kind,
+)
 from ..models.spec import Agent, Builtin, HttpModel, ModelSpec
 from ..models.traits import needs_responses, searches_tools
 
@@ -51,7 +59,7 @@ _BEYOND_PROGRAMS = "because programs cannot call a strict tool or one whose sche
 
 
 # The provider's own tools that features need, each with the prefix of such tools' types.
-_HOSTED: Mapping[str, Mapping[Feature, tuple[str, Tool]]] = {
+_HOSTED: Mapping[str, Mapping[Feature, tuple[str, ChatTool]]] = {
     "openai": {
         "defer_loading": ("tool_search", {"type": "tool_search"}),
         "allowed_callers": ("programmatic_tool_calling", {"type": "programmatic_tool_calling"}),
@@ -124,8 +132,8 @@ def fit_request(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Map
 
 
 def _reconciled(
-    tools: Sequence[Tool], protocol: str | None, features: Collection[Feature]
-) -> tuple[list[Tool], dict[str, str]]:
+    tools: Sequence[ChatTool], protocol: str | None, features: Collection[Feature]
+) -> tuple[list[ChatTool], dict[str, str]]:
     """The tools without combinations of features that the provider refuses, and what they lack."""
     apart: dict[str, str] = {}
     tools = [*tools]
@@ -144,7 +152,7 @@ def _reconciled(
     return tools, apart
 
 
-def _is_beyond_programs(tool: Tool) -> bool:
+def _is_beyond_programs(tool: ChatTool) -> bool:
     function = tool_fields(tool)
     if "programmatic" not in (function.get("allowed_callers") or ()):
         return False
@@ -175,7 +183,7 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     return frozenset(features)
 
 
-def _stated(tool: Tool) -> Tool:
+def _stated(tool: ChatTool) -> ChatTool:
     """A tool without fields that only state the default, such as `defer_loading: false`."""
     kind = tool_kind(tool)
     if kind is None or tool[kind].keys().isdisjoint(FEATURES):
@@ -190,7 +198,7 @@ def _stated(tool: Tool) -> Tool:
     }
 
 
-def _plain(tool: Tool, lacking: Collection[Feature], others: Sequence[Tool]) -> Tool:
+def _plain(tool: ChatTool, lacking: Collection[Feature], others: Sequence[ChatTool]) -> ChatTool:
     """A tool without the features that the model lacks."""
     if not lacking:
         return tool

@@ -10,7 +10,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ...replies.call_like import unknown_calls
 from ...text import json_text
 from ..format import EachFile, Format
-from ..items import Call, Expected, Item, called
+from ..items import Expected, Item, ToolUse, called
 from ..records import Record
 
 _MOST_STATE = 400
@@ -68,7 +68,7 @@ def _today(turn: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _calls(turn: Mapping[str, Any]) -> list[Call]:
+def _calls(turn: Mapping[str, Any]) -> list[ToolUse]:
     steps = as_mapping(turn.get("intermediate_data"))
     uses = _objects(steps.get("tool_uses") or steps.get("toolUses"))
     events = objects_in(steps.get("invocation_events") or steps.get("invocationEvents"))

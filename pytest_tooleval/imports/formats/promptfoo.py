@@ -17,7 +17,7 @@ from ...record.untrusted import as_mapping, as_text, objects_in
 from ...secrets import redacted
 from ...text import json_text
 from ..format import EachRecord, Format
-from ..items import Call, Expected, Item
+from ..items import Expected, Item, ToolUse
 from ..records import Record, UnusableError, decoded, read_yaml
 from ..tool_dialects import tool_values
 
@@ -38,7 +38,7 @@ _PATH = re.compile(r"\S+\.(?:txt|md|j2|jsonl?|ya?ml|csv|py|[cm]?[jt]s)")
 _NEXT_PROMPT = re.compile(r"^---\s*$", re.MULTILINE)
 _MOST_NOTE = 200
 
-Prompt = str | list[Any]
+Template = str | list[Any]
 
 
 def _holds(value: Any) -> bool:
@@ -85,7 +85,7 @@ def _loaded(folder: Path, value: Any) -> Any:
     return redacted(read_yaml(path))
 
 
-def _prompts(folder: Path, value: Any) -> Iterator[Prompt]:
+def _prompts(folder: Path, value: Any) -> Iterator[Template]:
     """The prompts that an entry is or names: texts, or chat messages."""
     text = value.get("raw") or value.get("id") if isinstance(value, dict) else value
     if not isinstance(text, str):
@@ -112,7 +112,7 @@ def _label(value: Any) -> str:
     return as_text(fields.get("label") or fields.get("id") or fields.get("raw") or value)
 
 
-def _chosen(prompts: Sequence[tuple[str, Prompt]], wanted: Any) -> list[Prompt]:
+def _chosen(prompts: Sequence[tuple[str, Template]], wanted: Any) -> list[Template]:
     """The prompts of a test, which may name some: whole labels, or the groups before a colon."""
     names = tuple(as_text(each).removesuffix(":*") for each in _listed(wanted))
     chosen = [each for label, each in prompts if not names or label in names]
@@ -122,7 +122,7 @@ def _chosen(prompts: Sequence[tuple[str, Prompt]], wanted: Any) -> list[Prompt]:
     return chosen
 
 
-def _messages(prompt: Prompt, variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _messages(prompt: Template, variables: Mapping[str, Any]) -> list[dict[str, Any]]:
     if isinstance(prompt, str):
         return [{"role": "user", "content": _filled(prompt, variables)}]
     messages = objects_in(prompt)
@@ -173,7 +173,7 @@ def _names(kind: str, value: Any) -> list[str]:
 
 def _expectation(
     asserts: list[dict[str, Any]], test: Mapping[str, Any], variables: Mapping[str, Any]
-) -> tuple[Sequence[Call], bool, dict[str, Any]]:
+) -> tuple[Sequence[ToolUse], bool, dict[str, Any]]:
     """The calls that a test expects, whether in order, and the other fields of its case."""
     calls: dict[str, dict[str, Any] | None] = {}
     arguments: dict[str, Any] = {}

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...engine.protocols.builder import as_content
+from ...record.transcript import Message
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
 from ..items import called
 
-Message = dict[str, Any]
 _TEXTS = {"system-prompt": "system", "user-prompt": "user"}
 _SILENT = ("thinking",)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from ...engine.protocols.builder import as_content
 from ...record.status import APPROVED
+from ...record.transcript import Message
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
 from ..records import objects_of
 
-Message = dict[str, Any]
 _ENDED = ("result", "output-available", "output-error", "output-denied", "approval-requested")
 _STATES = {"output-denied": "refused", "approval-requested": "waiting"}
 _NO_PART = ("step-start", "reasoning", "source", "source-url", "source-document")

@@ -28,7 +28,7 @@ from .watched_calls import watched
 
 _FIX = 'fix the world or the call, or expect "status": "error"'
 # A turn or the whole case, after its path.
-Part = tuple[Loc, Expectations]
+CasePart = tuple[Loc, Expectations]
 
 
 def rehearse(suite: Suite, cases: Collection[int] | None = None) -> Findings:
@@ -98,9 +98,9 @@ def _rehearse(case: ResolvedCase) -> Findings:
         yield from _play(case, [whole], offered[-1:], [])
 
 
-def turns_and_case(case: ResolvedCase, loc: Loc) -> list[Part]:
+def turns_and_case(case: ResolvedCase, loc: Loc) -> list[CasePart]:
     """Return the turns and the case, each after its path."""
-    turns: list[Part] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
+    turns: list[CasePart] = [((*loc, "turns", i), each.turn) for i, each in enumerate(case.turns)]
     return [*turns, (loc, case.expected)]
 
 
@@ -125,7 +125,7 @@ def _can_be_made(case: ResolvedCase) -> bool:
 
 
 def _play(
-    case: ResolvedCase, parts: Sequence[Part], offered: Sequence[set[str]], ends: Sequence[Part]
+    case: ResolvedCase, parts: Sequence[CasePart], offered: Sequence[set[str]], ends: Sequence[CasePart]
 ) -> Findings:
     """Run the calls of these parts in order; those of `ends` are checked after the last."""
     assert case.world is not None

@@ -6,7 +6,7 @@ from ...findings import Finding, Findings, Loc
 from ...jsonschemas.well_formed import json_schema_findings
 from ..case import TestCase
 from ..model import Suite
-from ..response_format import FORM
+from ..response_format import EXAMPLE
 
 
 def format_errors(holder: Suite | TestCase, at: Loc) -> Findings:
@@ -16,7 +16,7 @@ def format_errors(holder: Suite | TestCase, at: Loc) -> Findings:
         return
     schema = form.json_schema
     if form.type == "json_schema" and schema is None:
-        yield Finding((*at, "type"), f"json_schema needs a schema; write {FORM}")
+        yield Finding((*at, "type"), f"json_schema needs a schema; write {EXAMPLE}")
     elif form.type == "json_object" and schema is not None:
         message = 'the type json_object has no schema; write "type": "json_schema", or remove this'
         yield Finding((*at, "json_schema"), message, at_key=True)

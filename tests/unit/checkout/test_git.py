@@ -108,7 +108,7 @@ def test_a_git_that_hangs_is_left_behind(
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
     for seconds in (0.5, 5.0, 50.0):  # on a busy machine the script takes longer to start
-        monkeypatch.setattr(git, "TIMEOUT_S", seconds)
+        monkeypatch.setattr(git, "GIT_TIMEOUT_S", seconds)
         state = git_state(repository)
         if state is not None:
             break

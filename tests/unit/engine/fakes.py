@@ -22,7 +22,7 @@ from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.spec import HttpModel, ModelSpec
 from pytest_tooleval.engine.trial import Job, TrialRequest, run_trial
 from pytest_tooleval.errors import ModelError
-from pytest_tooleval.record.run import Role
+from pytest_tooleval.record.run import HelperRole
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.model import Suite
@@ -104,7 +104,7 @@ class FakeModels:
         self,
         spec: ModelSpec,
         request: ChatRequest,
-        role: Role | None = None,
+        role: HelperRole | None = None,
         accept: OnReply | None = None,
     ) -> Replies:
         found = await self.answer(role or "", request)

@@ -170,7 +170,7 @@ def test_schemas_that_cannot_be_used(
     schema: Any, value: Any, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if words == "ran longer than":  # the others must not depend on how quick the machine is
-        monkeypatch.setattr(patterns, "TIMEOUT_S", 0.1)
+        monkeypatch.setattr(patterns, "MATCH_TIMEOUT_S", 0.1)
     with pytest.raises(CannotCompare) as raised:
         is_valid(schema, value)
 
@@ -178,7 +178,7 @@ def test_schemas_that_cannot_be_used(
 
 
 def test_a_schema_that_multiplies_work_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(patterns, "MATCH_TIMEOUT_S", 0.2)
     defs: dict[str, Any] = {"d0": {"type": "string"}}
     for i in range(1, 40):
         ref = {"$ref": f"#/$defs/d{i - 1}"}
@@ -196,7 +196,7 @@ def test_a_machine_that_stands_still_stops_no_validation(monkeypatch: pytest.Mon
             time.sleep(0.3)
             return super().__contains__(key)
 
-    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(patterns, "MATCH_TIMEOUT_S", 0.2)
     assert errors({"properties": {"a": {"type": "integer"}}}, Stalls(a=1)) == []
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.mutation.wrong_agents import (
-    MOST,
+    MAX_AGENTS,
     Tried,
     WrongAgent,
     WrongKind,
@@ -82,7 +82,7 @@ def test_each_wrong_agent_does_something_else(
     made = Transcript((), tuple(reply(*calls, text=text, turn=turn) for calls, text, turn in replies))
     recorded, *wrong = agents_of(made)
     assert recorded.turns == agent_turns(made)
-    assert len(wrong) <= MOST
+    assert len(wrong) <= MAX_AGENTS
     assert all(agent.turns != recorded.turns and agent.what for agent in wrong)
     assert all(len(agent.turns) == len(recorded.turns) for agent in wrong)
 

@@ -7,7 +7,13 @@ import base64
 import pytest
 from builders import PNG, picture
 
-from pytest_tooleval.record.images import MOST_BYTES, image_part, image_problem, url_of, without_images
+from pytest_tooleval.record.images import (
+    MAX_IMAGE_BYTES,
+    image_part,
+    image_problem,
+    url_of,
+    without_images,
+)
 
 
 def coded(content: bytes) -> str:
@@ -38,7 +44,7 @@ def test_the_bytes_say_what_an_image_is(content: bytes, kind: str) -> None:
         (f"{PNG}'>", "not Base64"),
         (f"{PNG}\n", "not Base64"),
         ("Ünicode", "not Base64"),
-        (coded(b"GIF89a" + bytes(MOST_BYTES)), "larger than 5 MiB"),
+        (coded(b"GIF89a" + bytes(MAX_IMAGE_BYTES)), "larger than 5 MiB"),
     ],
 )
 def test_anything_else_is_no_image(data: str, problem: str) -> None:

@@ -284,7 +284,7 @@ def test_a_reference_is_followed() -> None:
 
 
 def test_a_pattern_that_takes_too_long_is_left_to_scoring(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.1)
+    monkeypatch.setattr(patterns, "MATCH_TIMEOUT_S", 0.1)
     schema = {"type": "string", "pattern": "^(a|aa)*$"}
     parameters = {"properties": {"day": schema}}
     found = warnings(

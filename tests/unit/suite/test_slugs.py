@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tooleval.suite.slugs import MAX_LENGTH, assign_ids, slug
+from pytest_tooleval.suite.slugs import MAX_SLUG, assign_ids, slug
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_long_prompt_is_cut_at_a_word_and_told_apart_by_a_checksum() -> None:
 
 
 def test_a_single_long_word_is_cut() -> None:
-    assert len(slug("雨" * 200)) == MAX_LENGTH
+    assert len(slug("雨" * 200)) == MAX_SLUG
 
 
 def test_repeated_prompts_are_numbered() -> None:
@@ -67,4 +67,4 @@ def test_ids_are_unique_and_fit_into_node_ids(prompts: list[str], taken: set[str
         assert name
         assert name.isprintable()
         assert not re.search(r"::|[\[\]\s]", name)
-        assert len(name) <= MAX_LENGTH + 10
+        assert len(name) <= MAX_SLUG + 10
