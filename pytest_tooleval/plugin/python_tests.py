@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from ..engine.models.spec import CallableModel, ModelSpec
 from ..errors import ConfigError, ToolevalError
 from ..python.case import PythonCase
-from ..python.question import PromptLike, Question, QuestionContext, QuestionOptions
+from ..python.question import Prompt, Question, QuestionContext, QuestionOptions
 from ..python.run import AgentRun
 from ..python.test import Sources, Test
 from ..record.encoding import to_json
@@ -80,7 +80,7 @@ class Tooleval:
     def __init__(self, case: PythonCase) -> None:
         self._case = case
 
-    def __call__(self, prompt: PromptLike, **options: Unpack[QuestionOptions]) -> AgentRun:
+    def __call__(self, prompt: Prompt, **options: Unpack[QuestionOptions]) -> AgentRun:
         """Ask, and return what the agent did. The guide to tests in Python lists the keywords.
 
         `agent` is an agent of a library or a function; without it, the run's model is asked. `world`
@@ -89,9 +89,7 @@ class Tooleval:
         __tracebackhide__ = True
         return self._case.ask(prompt, options)
 
-    def arun(
-        self, prompt: PromptLike, **options: Unpack[QuestionOptions]
-    ) -> Coroutine[Any, Any, AgentRun]:
+    def arun(self, prompt: Prompt, **options: Unpack[QuestionOptions]) -> Coroutine[Any, Any, AgentRun]:
         """Like a call, for async tests. With `loop="test"`, the agent runs on the test's event loop."""
         __tracebackhide__ = True
         return self._case.coroutines.named("tooleval.arun", self._case.arun(prompt, options))

@@ -18,7 +18,7 @@ from ..scoring.trial import BodyResult
 from ..secrets import clean_reason
 from ..worlds.play import look
 from .awaiting import Coroutines
-from .question import PromptLike, Question, QuestionContext, QuestionOptions, agent_of, make_question
+from .question import Prompt, Question, QuestionContext, QuestionOptions, agent_of, make_question
 from .run import AgentRun, error_of
 
 
@@ -57,7 +57,7 @@ class PythonCase:
         """Whether the running body has asked."""
         return self.number in self._runs or self.number in self._errors
 
-    def ask(self, prompt: PromptLike, options: QuestionOptions) -> AgentRun:
+    def ask(self, prompt: Prompt, options: QuestionOptions) -> AgentRun:
         """Ask, and wait for the agent's turn. Raises ConfigError, or ModelError without an answer."""
         __tracebackhide__ = True
         if options.get("loop") is not None:
@@ -72,7 +72,7 @@ class PythonCase:
         heard = self._asker.wait(running.dialogue.test_may_speak)
         return self._heard(heard)
 
-    async def arun(self, prompt: PromptLike, options: QuestionOptions) -> AgentRun:
+    async def arun(self, prompt: Prompt, options: QuestionOptions) -> AgentRun:
         """Like `ask`, for async tests."""
         __tracebackhide__ = True
         is_tests = options.get("loop") == "test"

@@ -34,7 +34,7 @@ from .like import as_written
 from .test import Test
 from .worlds import described_tools, offer_of, world_from
 
-PromptLike = str | Sequence[str | Mapping[str, Any] | Sequence[Mapping[str, Any]]]
+Prompt = str | Sequence[str | Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 
 
 class QuestionOptions(TypedDict, total=False):
@@ -134,7 +134,7 @@ def _instead_of(unknown: str) -> str:
 
 
 def make_question(
-    prompt: PromptLike,
+    prompt: Prompt,
     options: QuestionOptions,
     setting: QuestionContext,
     agent: AgentOfTest | None,
@@ -251,7 +251,7 @@ def _spec(
 
 
 def _data(
-    prompt: PromptLike, options: QuestionOptions, setting: QuestionContext, offered: _Offered
+    prompt: Prompt, options: QuestionOptions, setting: QuestionContext, offered: _Offered
 ) -> dict[str, Any]:
     """The question as a suite has it."""
     written = {name: _written(value) for name, value in options.items() if name not in _OWN}
@@ -273,7 +273,7 @@ def _data(
     )
 
 
-def _turns(prompt: PromptLike) -> Sequence[Any]:
+def _turns(prompt: Prompt) -> Sequence[Any]:
     if isinstance(prompt, str) or (prompt and isinstance(prompt[0], Mapping)):
         return [prompt]
     return prompt

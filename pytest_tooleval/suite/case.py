@@ -68,7 +68,7 @@ class PromptMessage(SuiteObject):
 
 
 _FROM_USER: Any = {"properties": {"role": {"const": "user"}}, "required": ["role"]}
-Prompt = Annotated[
+CasePrompt = Annotated[
     Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
     | Annotated[list[PromptMessage], Field(min_length=1, json_schema_extra={"contains": _FROM_USER})],
     Expects("the user's message as a string, or a list of chat messages"),
@@ -84,7 +84,7 @@ class Turn(Expectations):
         "agents": "parallel match results expected_state may_change_nothing new_tools max_calls",
     }
 
-    prompt: Prompt = Field(description="The user's message, or a list of chat messages.")
+    prompt: CasePrompt = Field(description="The user's message, or a list of chat messages.")
     new_tools: ToolNames = Field(
         default_factory=list, description="Tools that are first offered in this turn."
     )
@@ -172,7 +172,7 @@ class TestCase(Expectations):
         description="A stable name for the node id, without brackets and ::; default: a slug of the "
         "prompt.",
     )
-    prompt: Prompt | SkipJsonSchema[None] = Field(
+    prompt: CasePrompt | SkipJsonSchema[None] = Field(
         None,
         description="The user's message, or a list of chat messages. Required, unless there are turns "
         "or a user.",
