@@ -16,7 +16,7 @@ UNKNOWN_USD = "unknown"
 _MOST_DIGITS = 9
 
 
-def fixed(value: float, digits: int) -> str:
+def fixed_text(value: float, digits: int) -> str:
     """Return the value with this many decimals."""
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return f"{rounded:f}" if rounded else f"{abs(rounded):f}"
@@ -34,10 +34,10 @@ def _apart(value: float, digits: int, bounds: Iterable[float]) -> str:
     """The value with as many decimals, or with more if it would move to another side of a limit."""
     sides = [(bound, _side(value, bound)) for bound in bounds]
     for more in range(digits, _MOST_DIGITS):
-        text = fixed(value, more)
+        text = fixed_text(value, more)
         if all(_side(float(text), bound) == side for bound, side in sides):
             return text
-    return fixed(value, max(digits, _MOST_DIGITS))
+    return fixed_text(value, max(digits, _MOST_DIGITS))
 
 
 def _side(value: float, bound: float) -> int:
@@ -63,7 +63,7 @@ def interval_text(
 
 def p_text(value: float) -> str:
     """Return a p value: `0.012`, or `<0.001`."""
-    return "<0.001" if value < 0.001 else fixed(value, 3)
+    return "<0.001" if value < 0.001 else fixed_text(value, 3)
 
 
 def points_text(share: float, low: float | None, high: float | None, more: str = "") -> str:
@@ -93,8 +93,8 @@ def usd_text(value: float | None, limits: Iterable[float] = (), *, is_least: boo
 
 def seconds_text(value: float, limits: Iterable[float] = ()) -> str:
     """Return a duration: `820 ms`, `1.20 s`, `45.0 s`, `2 min 5 s`."""
-    if float(fixed(value * 1000, 0)) < 1000:
-        return f"{fixed(value * 1000, 0)} ms"
+    if float(fixed_text(value * 1000, 0)) < 1000:
+        return f"{fixed_text(value * 1000, 0)} ms"
     if value < 120:
         return f"{_apart(value, 2 if value < 10 else 1, limits)} s"
     return f"{count_text(int(value // 60))} min {int(value % 60)} s"

@@ -1,6 +1,6 @@
 """Keep keys out of every text that is scored, sent, stored or shown.
 
-All outside data goes through `redacted` before anything else sees it, so that it is scored as it is
+All outside data goes through `redact` before anything else sees it, so that it is scored as it is
 stored. Logs and errors, which are never compared, go through `scrub`, which hides more.
 """
 
@@ -158,7 +158,7 @@ def _is_plain(value: str, longest: int) -> bool:
     return bool(_PLACE.match(value))
 
 
-def redacted(value: _T, public: PublicTexts | None = None) -> _T:
+def redact(value: _T, public: PublicTexts | None = None) -> _T:
     """Replace keys in outside JSON, in its texts and in the keys of its objects.
 
     Texts that look like keys stay if they are public; the values of key variables never stay.

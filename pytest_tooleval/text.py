@@ -37,19 +37,19 @@ def _without_commands(text: str) -> str:
     return _BRACKETED.sub(r"##\1\\x5b", _COMMAND.sub(r"\1\\x3a:", text))
 
 
-def composed(text: str) -> str:
+def to_nfc(text: str) -> str:
     """Return the text in Unicode's form NFC, in which `é` is always one code point."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return the text for comparisons that ignore case."""
-    return text.casefold() if text.isascii() else composed(composed(text).casefold())
+    return text.casefold() if text.isascii() else to_nfc(to_nfc(text).casefold())
 
 
 def folded_words(text: str) -> str:
     """Return the text for comparisons that ignore case, white space and commas."""
-    return " ".join(folded(text).replace(",", "").split())
+    return " ".join(fold_case(text).replace(",", "").split())
 
 
 def shorten(text: str, limit: int = 80) -> str:
@@ -115,7 +115,7 @@ def local_time(iso: str) -> str:
     return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def aligned(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[str]:
+def align_rows(rows: Sequence[Sequence[str]], texts: Iterable[int] = ()) -> list[str]:
     """Rows of equal length as lines; the columns `texts` are aligned left, others right."""
     left = set(texts)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -59,13 +59,13 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             ):
                 events.append(_Event(event))
         except LlmCallsLimitExceededError as error:
-            return toolbox.ended(f"Google ADK: {error}", _transcript(events), "limit")
+            return toolbox.ended_run(f"Google ADK: {error}", _transcript(events), "limit")
         except KeyError as error:
             if "Context variable not found" not in str(error):
                 raise
             hint = "pass the state of the session: google_adk(agent, state_delta={...})"
             raise ValueError(f"{error.args[0].rstrip('.')}; {hint}") from None
-        return toolbox.marked(_transcript(events))
+        return toolbox.with_marks(_transcript(events))
 
     return chat.as_model(run, run_tools)
 

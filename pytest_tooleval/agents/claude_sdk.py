@@ -292,7 +292,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], toolbox: AgentToolbo
     """The run, with its total tokens and cost. Raises an error if it failed."""
     import claude_agent_sdk as sdk
 
-    messages = chat.without_calls(toolbox.marked(_transcript(events, names)), [_FORM])
+    messages = chat.without_calls(toolbox.with_marks(_transcript(events, names)), [_FORM])
     result = next((event for event in events if isinstance(event, sdk.ResultMessage)), None)
     if result is None:
         raise RuntimeError("Claude Code failed: it ended without a result")
@@ -304,7 +304,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], toolbox: AgentToolbo
     reason = result.result or "; ".join(result.errors or ()) or result.terminal_reason or result.subtype
     if result.subtype in _LIMITS or _is_stopped_by_hook(result):
         kind: StopKind = "limit" if result.subtype in _LIMITS else "guardrail"
-        return toolbox.ended(f"Claude Agent SDK: {reason}", messages, kind)
+        return toolbox.ended_run(f"Claude Agent SDK: {reason}", messages, kind)
     if result.is_error:
         raise RuntimeError(f"Claude Code failed: {reason}")
     return messages

@@ -76,8 +76,8 @@ def crewai(agent: Any, *, run_tools: bool = False) -> Model:
         ][replies:]
         # At the limit, CrewAI asks for a last answer without tools.
         if (cut := toolbox.cut(transcript)) is not None:
-            return calls.marked(cut, ends)
-        return _with_usage(chat.with_output(calls.marked(transcript, ends), result.raw), answers)
+            return calls.with_marks(cut, ends)
+        return _with_usage(chat.with_output(calls.with_marks(transcript, ends), result.raw), answers)
 
     return chat.as_model(run, run_tools)
 
@@ -163,7 +163,7 @@ class _RecordedCalls:
         texts = (text for arguments, text in self._refusals if arguments is context.tool_input)
         return next(texts, None)
 
-    def marked(self, transcript: list[Message], ends: Sequence[Any]) -> list[Message]:
+    def with_marks(self, transcript: list[Message], ends: Sequence[Any]) -> list[Message]:
         """The run, with calls marked that failed or reached no tool. `ends` are CrewAI's events."""
         errors: dict[str, list[object]] = {}
         for event in ends:
@@ -178,8 +178,8 @@ class _RecordedCalls:
                 self._reached[key] -= 1
                 self.toolbox.allow(id)
                 if error is not None:
-                    self.toolbox.failed(id, error)
-        return self.toolbox.marked(transcript)
+                    self.toolbox.note_failure(id, error)
+        return self.toolbox.with_marks(transcript)
 
 
 def _set_in_order(agent: Any) -> None:

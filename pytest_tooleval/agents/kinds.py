@@ -19,7 +19,7 @@ class AgentKind(NamedTuple):
     model: Callable[..., Any]
     tools_of: Callable[[Any], Coroutine[Any, Any, list[dict[str, Any]]]]
 
-    async def offered(self, agent: object) -> list[dict[str, Any]]:
+    async def offered_tools(self, agent: object) -> list[dict[str, Any]]:
         """The tools that an agent offers, in OpenAI's format. Raises what the library does."""
         functions = await asyncio.wait_for(self.tools_of(agent), LIMIT_S)
         return [

@@ -36,24 +36,24 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
         config = {"configurable": {"thread_id": "trial"}}
         names = chat.names_of_calls(messages)
         asked = [_wire(message, names, f"prompt-{n}") for n, message in enumerate(messages)]
-        seen = _Seen(message["id"] for message in asked)
+        seen = _NewMessages(message["id"] for message in asked)
         inputs: Any = {"messages": asked}
         endings = _endings()
         try:
             while inputs is not None:
                 stream = fresh.astream(inputs, config, stream_mode="values", subgraphs=True)
                 if (cut := await _watch(stream, seen, toolbox)) is not None:
-                    return toolbox.marked(cut)
+                    return toolbox.with_marks(cut)
                 now = await fresh.aget_state(config)
                 if now.next and not now.interrupts:
                     raise RuntimeError(f"the graph stops before {now.next[0]!r} and waits for input")
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
                 inputs = Command(resume=answers) if answers else None
         except tuple(endings) as error:
-            return toolbox.ended(
+            return toolbox.ended_run(
                 f"LangGraph: {error}", _transcript(seen.messages), chat.stop_of(error, endings)
             )
-        transcript = toolbox.marked(_transcript(seen.messages))
+        transcript = toolbox.with_marks(_transcript(seen.messages))
         if _FORM not in seen.last:
             return transcript
         form = seen.last[_FORM]
@@ -64,7 +64,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
     return chat.as_model(run, run_tools)
 
 
-async def _watch(stream: Any, seen: _Seen, toolbox: AgentToolbox) -> list[Message] | None:
+async def _watch(stream: Any, seen: _NewMessages, toolbox: AgentToolbox) -> list[Message] | None:
     """Add a run's states to `seen`; return what the toolbox makes of them if it cuts the run."""
     async with aclosing(stream):
         async for place, state in stream:
@@ -78,7 +78,7 @@ async def _watch(stream: Any, seen: _Seen, toolbox: AgentToolbox) -> list[Messag
 _FORM = "structured_response"
 
 
-class _Seen:
+class _NewMessages:
     """The new messages of a run, including those that a middleware removed from the state later."""
 
     def __init__(self, asked: Iterable[str]) -> None:
@@ -189,7 +189,7 @@ class _Asking:
             self._paused |= {interrupt.id: (name, arguments) for interrupt in pause.args[0]}
             raise
         if getattr(answer, "status", None) == "error":
-            toolbox.failed(id, answer.content)
+            toolbox.note_failure(id, answer.content)
         return answer
 
     def resume_with(self, interrupt: Any) -> object:

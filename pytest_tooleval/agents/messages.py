@@ -89,7 +89,7 @@ class AgentToolbox:
         calling = [index for index, message in enumerate(transcript) if message.get("tool_calls")]
         return None if len(calling) <= self._most_calls else transcript[: calling[self._most_calls]]
 
-    def ended(
+    def ended_run(
         self, reason: str, transcript: list[Message], kind: StopKind | None = None
     ) -> list[Message]:
         """The run of an agent that its library ended, such as at a limit or a guardrail.
@@ -98,8 +98,8 @@ class AgentToolbox:
         """
         cut = self.cut(transcript)
         if cut is None:
-            raise AgentGaveUp(reason, self.marked(transcript), kind)
-        return self.marked(cut)
+            raise AgentGaveUp(reason, self.with_marks(transcript), kind)
+        return self.with_marks(cut)
 
     def allow(self, id: object) -> None:
         """Record a call that runs without asking the suite."""
@@ -145,17 +145,17 @@ class AgentToolbox:
         except signals:
             raise
         except BaseException as error:
-            self.failed(id, error)
+            self.note_failure(id, error)
             raise
 
-    def failed(self, id: object, error: object) -> None:
+    def note_failure(self, id: object, error: object) -> None:
         """Record that a call ended in an error. If that is a time-out, it may have run all the same."""
         was_cancelled = isinstance(error, asyncio.CancelledError)
         self._failed[id] = (
             "unknown" if was_cancelled else error_or_unknown(f"{type(error).__name__} {error}")
         )
 
-    def marked(self, transcript: list[Message]) -> list[Message]:
+    def with_marks(self, transcript: list[Message]) -> list[Message]:
         """The run, with the calls that failed, or that the library or an agent's guard stopped."""
         answered = {message["tool_call_id"] for message in transcript if message["role"] == "tool"}
         for word in set(self._failed.values()):

@@ -50,8 +50,10 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
         except tuple(endings) as error:
             run_data: Any = getattr(error, "run_data", None)
             transcript = _transcript(run_data) if run_data else []
-            return toolbox.ended(f"OpenAI Agents SDK: {error}", transcript, chat.stop_of(error, endings))
-        return chat.with_output(toolbox.marked(_transcript(result)), result.final_output)
+            return toolbox.ended_run(
+                f"OpenAI Agents SDK: {error}", transcript, chat.stop_of(error, endings)
+            )
+        return chat.with_output(toolbox.with_marks(_transcript(result)), result.final_output)
 
     return chat.as_model(run, run_tools)
 
@@ -166,7 +168,7 @@ def _watched(invoke: Any, toolbox: AgentToolbox) -> Any:
             self._id = id
 
         def set_error(self, error: Any) -> None:
-            toolbox.failed(self._id, sys.exc_info()[1] or error)
+            toolbox.note_failure(self._id, sys.exc_info()[1] or error)
 
     async def watched(context: Any, arguments: str) -> Any:
         with toolbox.watching(context.tool_call_id), Watch(context.tool_call_id):
@@ -181,7 +183,7 @@ def _watched_server(server: Any, toolbox: AgentToolbox) -> Any:
 
     def extract(result: Any) -> Any:
         if result.is_error:
-            toolbox.failed(result.run_context.tool_call_id, result.tool_output)
+            toolbox.note_failure(result.run_context.tool_call_id, result.tool_output)
         return own(result) if own else None
 
     watched = copy.copy(server)

@@ -52,9 +52,9 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the provider's answer cannot be read
                 kind: StopKind | None = "limit" if isinstance(error, UsageLimitExceeded) else None
-                return toolbox.ended(f"Pydantic AI: {error}", transcript, kind)
+                return toolbox.ended_run(f"Pydantic AI: {error}", transcript, kind)
         transcript = chat.without_calls(_transcript(result.new_messages(), agent.name), _forms(result))
-        return chat.with_output(toolbox.marked(transcript), result.output)
+        return chat.with_output(toolbox.with_marks(transcript), result.output)
 
     return chat.as_model(run, run_tools)
 
@@ -69,14 +69,14 @@ async def tools_of(agent: Any) -> list[Message]:
         for tool in info.function_tools:
             function = {"name": tool.name, "description": tool.description}
             offered.append({**function, "parameters": tool.parameters_json_schema})
-        raise _Seen
+        raise _FirstRequest
 
-    with suppress(_Seen):
+    with suppress(_FirstRequest):
         await agent.run("", model=FunctionModel(answer))
     return offered
 
 
-class _Seen(Exception):
+class _FirstRequest(Exception):
     """Raised to stop at the first model request."""
 
 
@@ -119,7 +119,7 @@ def _capability(toolbox: AgentToolbox) -> Any:
         async def on_tool_execute_error(
             self, ctx: Any, *, call: Any, tool_def: Any, args: Any, error: Exception
         ) -> Any:
-            toolbox.failed(call.tool_call_id, error)  # before another capability recovers from it
+            toolbox.note_failure(call.tool_call_id, error)  # before another capability recovers from it
             raise error
 
         async def handle_deferred_tool_calls(self, ctx: Any, *, requests: Any) -> Any:

@@ -143,7 +143,7 @@ def _estimated(arguments: Sequence[str]) -> str:
     """pytest's estimate for a run."""
     _require_model(arguments)
     with Child([*arguments, "--tooleval-estimate", "-q"]) as child:
-        if (estimated := child.estimated()) is None:
+        if (estimated := child.read_estimate()) is None:
             raise _cannot_run(child)
     return "\n".join(estimate_lines(estimated))
 

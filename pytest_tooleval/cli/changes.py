@@ -97,7 +97,7 @@ class Checkout:
         # Without a merge commit, the base branch may be ahead.
         return git_output(self.root, "merge-base", "HEAD", base) or base, ""
 
-    def changed(self, cassettes: Path | None) -> PullRequestChanges:
+    def suite_changes(self, cassettes: Path | None) -> PullRequestChanges:
         """What the pull request changed in the suites of the run, and in the recorded answers."""
         from ..variants.blame import changed_suites
 

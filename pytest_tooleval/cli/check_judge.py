@@ -15,9 +15,9 @@ from ..engine.models.names import resolve_models
 from ..errors import ConfigError, ModelError, os_reason
 from ..figures import interval_text
 from ..project.root import Project
-from ..record.transcript import Judged, Transcript
+from ..record.transcript import RubricVerdict, Transcript
 from ..replies.messages import transcript_of
-from ..secrets import redacted
+from ..secrets import redact
 from ..text import json_text, plural, printable, shown
 from ..verdicts.statistics import kappa, wilson
 from ..writing import read_whole
@@ -66,7 +66,7 @@ def check_judge(file: Path, judge: str) -> None:
     runner = Runner()
     try:
         futures = [runner.judge(each.rubric, each.transcript, spec) for each in labels]
-        verdicts: list[Judged | ModelError] = []
+        verdicts: list[RubricVerdict | ModelError] = []
         for future in futures:
             verdict = result_or_error(future)
             verdicts.append(verdict)
@@ -93,9 +93,9 @@ def _read(file: Path) -> Iterator[_Label]:
             entry = decoder.decode(line)
         except (ValidationError, ValueError) as error:
             raise ConfigError(f"{file}:{number}: {error}") from None
-        messages = [redacted(dict(message)) for message in entry.messages or ()]
+        messages = [redact(dict(message)) for message in entry.messages or ()]
         if entry.text is not None:
-            messages.append({"role": "assistant", "content": redacted(entry.text)})
+            messages.append({"role": "assistant", "content": redact(entry.text)})
         transcript = transcript_of(messages)
         if (entry.text is None) == (entry.messages is None) or not transcript.replies:
             expected = "either text or messages, among them one of the assistant"
@@ -104,7 +104,7 @@ def _read(file: Path) -> Iterator[_Label]:
 
 
 def _lines(
-    file: Path, labels: Sequence[_Label], verdicts: Sequence[Judged | ModelError]
+    file: Path, labels: Sequence[_Label], verdicts: Sequence[RubricVerdict | ModelError]
 ) -> Iterator[str]:
     counts: Counter[tuple[bool, bool]] = Counter()
     differing, unjudged = [], []

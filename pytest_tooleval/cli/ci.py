@@ -10,14 +10,14 @@ import click
 
 from ..checkout.ci import CiJob, ci_run
 from ..errors import ToolevalError, os_reason
-from ..project.child import Ended, run_pytest
+from ..project.child import RunExit, run_pytest
 from ..record.document import RowsDocument
 from ..record.encoding import read_document
 from ..reports.github import append_step_summary
 from ..reports.pull_request import CommitState, comment_text, commit_state, headline, no_results_text
 from ..text import plural, printable
 from .changes import Checkout
-from .forges import Forge, GitHub, GitLab, Refused
+from .forges import Forge, GitHub, GitLab, NoPermission
 from .shared import Group
 
 RESULTS, REPORT = "tooleval-results.json", "tooleval-report.html"
@@ -76,7 +76,7 @@ def run(arguments: tuple[str, ...]) -> None:
     raise SystemExit(ended.exitstatus or (_FAILED if is_without else 0))
 
 
-def _problem_of(ended: Ended) -> str:
+def _problem_of(ended: RunExit) -> str:
     """What pytest says went wrong, from its first error on."""
     if not ended.exitstatus:
         return "pytest ended without running tests; leave out options that only list or show something"
@@ -146,7 +146,7 @@ def _message(results: Path, job: CiJob | None, cassette: Path | None, link: str)
     checkout = Checkout.of(document, job)
     text = comment_text(
         document,
-        changed=checkout.changed(cassette),
+        changed=checkout.suite_changes(cassette),
         place=checkout.place,
         cause=checkout.cause,
         link=link,
@@ -185,7 +185,7 @@ def _left_out(document: RowsDocument, job: CiJob | None) -> str:
     return ""
 
 
-class _Outdated(ToolevalError):
+class _NewerRun(ToolevalError):
     """A newer run has the comment and the status."""
 
 
@@ -202,7 +202,7 @@ def _publish(job: CiJob, name: str, message: _Message, link: str) -> None:
             _summarise(job, message.text)
         elif job.number:
             click.echo(_post(forge, job, name, message.text))
-    except _Outdated as why:
+    except _NewerRun as why:
         click.echo(f"not commented: {why}")
         return
     except ToolevalError as error:
@@ -214,9 +214,9 @@ def _publish(job: CiJob, name: str, message: _Message, link: str) -> None:
         if job.is_fork:
             _require_newest_commit(forge, job)
         forge.set_status(job.commit, message.state, name, message.headline, link)
-    except _Outdated as why:
+    except _NewerRun as why:
         click.echo(f"no status set: {why}")
-    except Refused as error:
+    except NoPermission as error:
         if job.has_secrets:
             _warn(job, _with_permissions(job, error))
         else:
@@ -226,7 +226,7 @@ def _publish(job: CiJob, name: str, message: _Message, link: str) -> None:
 
 
 def _with_permissions(job: CiJob, error: ToolevalError) -> str:
-    if not isinstance(error, Refused):
+    if not isinstance(error, NoPermission):
         return str(error)
     if job.service == "gitlab":
         return f"{error}; GITLAB_TOKEN must be a project access token with the scope api"
@@ -239,7 +239,7 @@ def _post(forge: Forge, job: CiJob, name: str, text: str) -> str:
     _require_newest_commit(forge, job)
     there = _comments(forge, name)
     if there and there[-1][0] > job.run:
-        raise _Outdated(f"run {there[-1][0]} is newer")
+        raise _NewerRun(f"run {there[-1][0]} is newer")
     if there:
         forge.edit_comment(there[-1][1], marked)
     else:
@@ -252,7 +252,7 @@ def _post(forge: Forge, job: CiJob, name: str, text: str) -> str:
 
 def _require_newest_commit(forge: Forge, job: CiJob) -> None:
     if (newest := forge.head()) != job.commit:
-        raise _Outdated(f"the pull request has a newer commit, {printable(newest[:10])}")
+        raise _NewerRun(f"the pull request has a newer commit, {printable(newest[:10])}")
 
 
 def _comments(forge: Forge, name: str) -> list[tuple[int, int]]:

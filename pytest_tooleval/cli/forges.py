@@ -30,11 +30,11 @@ _MOST_PAGES = 100
 _T = TypeVar("_T")
 
 
-class Refused(ToolevalError):
+class NoPermission(ToolevalError):
     """The token lacks permission, like a fork's."""
 
 
-class Missing(Refused):
+class Missing(NoPermission):
     """It is not there, or the token may not see it."""
 
 
@@ -46,7 +46,7 @@ class Busy(ToolevalError):
         self.after_s = after_s
 
 
-class Rejected(ToolevalError):
+class BadRequest(ToolevalError):
     """The forge finds the request wrong."""
 
 
@@ -58,7 +58,7 @@ class PullComment(NamedTuple):
     is_own: bool
 
 
-_KINDS = {400: Rejected, 401: Refused, 403: Refused, 404: Missing}
+_KINDS = {400: BadRequest, 401: NoPermission, 403: NoPermission, 404: Missing}
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -250,6 +250,6 @@ class GitLab(Forge):
     def set_status(self, commit: str, state: CommitState, name: str, text: str, link: str) -> None:
         try:
             super().set_status(commit, state, name, text, link)
-        except Rejected:
+        except BadRequest:
             if state != "pending":  # GitLab refuses to set what is set
                 raise

@@ -361,7 +361,7 @@ def prune(
     age = None if older_than is None else _age(older_than)
     store = _open(folder, place)
     ids = (
-        store.expired(keep=keep or 0, older_than=age)
+        store.expired_ids(keep=keep or 0, older_than=age)
         if by_age
         else list(dict.fromkeys(store.find(run) for run in runs))
     )

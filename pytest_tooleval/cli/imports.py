@@ -232,7 +232,7 @@ def mcp(
     server cannot be used, or if cases need fixing.
     """
     from ..mcp.discover import discover_tools
-    from ..mcp.tools import imported, title_of
+    from ..mcp.tools import suite_with_tools, title_of
 
     if server is None:
         raise click.UsageError("give one of --stdio, --http and --sse")
@@ -246,7 +246,7 @@ def mcp(
     version = f" {discovery.version}" if discovery.version else ""
     named = printable(shorten(f"{discovery.name or 'unnamed server'}{version}"))
     click.echo(f"{named}: {plural(len(discovery.tools), 'tool')}", err=True)
-    result = imported(discovery, before, title, drafts=drafts)
+    result = suite_with_tools(discovery, before, title, drafts=drafts)
     for line in result.left_out:
         click.echo(f"left out: {line}", err=True)
     suite, changes = result.suite, result.changes

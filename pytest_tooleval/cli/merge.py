@@ -16,7 +16,7 @@ from ..run.history_writer import HistoryWriter
 from ..run.report_files import UNWRITTEN
 from ..run.shards import ShardRun, check_shards, join, read_shards
 from ..settings.options import JUDGING, OUTPUTS, PRESETS, Option
-from ..settings.reading import GivenOptions, read_baseline, read_gating, read_history
+from ..settings.reading import UserOptions, read_baseline, read_gating, read_history
 from ..text import plural, printable
 from ..verdicts.run import RunVerdict
 from .history import folder_option, own_options, print_lines
@@ -66,7 +66,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     rules = {name: value for name, value in merge_options.record().items() if name in names}
     results, run = join(shards, read_gating(merge_options, baseline), rules)
     document, verdict = results.whole_document(run), results.verdict
-    print_lines(map(own_options, merge_options.replaced))
+    print_lines(map(own_options, merge_options.replaced_texts))
     print_lines(map(own_options, run_lines(document, None, all_failed=False)))
     if verdict.why_uncompared:
         print_lines([f"NOT COMPARED with a baseline: {verdict.why_uncompared}"])
@@ -94,10 +94,10 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     raise SystemExit(UNWRITTEN if written.problems else document.run.exitstatus)
 
 
-def _given_options(typed: Mapping[str, Any], shard: ShardRun) -> GivenOptions:
+def _given_options(typed: Mapping[str, Any], shard: ShardRun) -> UserOptions:
     """The options of the merge over those of the ini file, which every shard has."""
     ini = {name.replace("-", "_"): value for name, value in shard.about.judging.items()}
-    options = GivenOptions(_OPTIONS, typed, ini)
+    options = UserOptions(_OPTIONS, typed, ini)
     options.check()
     rule = PRESETS[options.preset].sets.get("pass") if "preset" in typed else None
     if rule and "pass" not in shard.run.options:
@@ -106,7 +106,7 @@ def _given_options(typed: Mapping[str, Any], shard: ShardRun) -> GivenOptions:
     return options
 
 
-def _reports(options: GivenOptions, shards: Sequence[ShardRun]) -> list[Report]:
+def _reports(options: UserOptions, shards: Sequence[ShardRun]) -> list[Report]:
     reports = [report_of(text, Path()) for text in options["report"]]
     file = options[_JUNIT.name]
     if file is not None:

@@ -15,7 +15,7 @@ import msgspec
 
 from ..errors import ToolevalError
 from ..mutation.results import TestMutation
-from ..mutation.wrong_agents import AGENTS, OUTCOMES, Tried, WrongAgent, agents_of, noticed
+from ..mutation.wrong_agents import AGENTS, OUTCOMES, AgentTrial, WrongAgent, agents_of, sort_out
 from ..project.root import Project
 from ..record.encoding import to_json
 from ..record.results import CaseResult
@@ -111,7 +111,7 @@ def _relative(path: Path, root: Path) -> str:
 
 def _tried(
     files: Sequence[Path], agents: dict[str, list[WrongAgent]], models: Sequence[str]
-) -> dict[str, dict[int, Tried]]:
+) -> dict[str, dict[int, AgentTrial]]:
     """What came of each agent, by the test's node id and the agent's number."""
     with tempfile.TemporaryDirectory() as folder:
         agents_file, out = Path(folder, "agents.json"), Path(folder, "outcomes.json")
@@ -129,15 +129,15 @@ def _tried(
         if not out.exists() or done.returncode in _CUT_SHORT:
             text = printable("\n".join(filter(None, (done.stdout, done.stderr))), keep_newlines=True)
             raise ToolevalError(f"pytest could not run the tests:\n{text.strip()}")
-        return msgspec.json.decode(out.read_bytes(), type=dict[str, dict[int, Tried]])
+        return msgspec.json.decode(out.read_bytes(), type=dict[str, dict[int, AgentTrial]])
 
 
-def _mutation(id: str, agents: Sequence[WrongAgent], tried: dict[int, Tried]) -> TestMutation:
+def _mutation(id: str, agents: Sequence[WrongAgent], tried: dict[int, AgentTrial]) -> TestMutation:
     if 0 not in tried or not tried[0].passed:
         why = tried[0].untried if 0 in tried else "it was not collected"
         return TestMutation(id=id, untried=why or "it fails with the recorded answers, too")
-    every = [tried.get(n, Tried(False, untried="not run")) for n in range(len(agents))]
-    caught, accepted = noticed(agents, every)
+    every = [tried.get(n, AgentTrial(False, untried="not run")) for n in range(len(agents))]
+    caught, accepted = sort_out(agents, every)
     return TestMutation(
         id=id, agents=len(caught) + len(accepted), accepted=tuple(agent.what for agent in accepted)
     )

@@ -16,7 +16,7 @@ from ..reports.run_lines import score_lines, verdict_lines
 from ..reports.text import render_scores, render_transcript
 from ..text import local_time, plural, printable, shown
 from ..verdicts.run_summary import ending
-from ..verdicts.summary import grouped
+from ..verdicts.summary import group_by
 from .shared import table
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -139,7 +139,7 @@ def _option(name: str, value: object) -> str:
 
 def mixed_up_lines(document: RowsDocument, model: str | None) -> Iterator[str]:
     """The tools that each model mixed up, or one model."""
-    for label, cases in grouped(document.unchanged, lambda case: case.model).items():
+    for label, cases in group_by(document.plain_cases, lambda case: case.model).items():
         if model in (None, label):
             yield from mixed_up_text(label, cases)
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..mcp.server import McpServer
-from ..text import aligned, near, printable, read_share
+from ..text import align_rows, near, printable, read_share
 
 
 class Group(click.Group):
@@ -101,4 +101,4 @@ def table(rows: Sequence[Mapping[str, str]], texts: Collection[str]) -> list[str
     """Rows by column. `texts` are aligned left, others right; columns without values are left out."""
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
     lines = [columns, *([row[name] for name in columns] for row in rows)]
-    return aligned(lines, [index for index, name in enumerate(columns) if name in texts])
+    return align_rows(lines, [index for index, name in enumerate(columns) if name in texts])

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from ..errors import CannotCompare, ModelError
 from ..record.images import in_words
-from ..record.transcript import SYSTEM_ROLES, Judged, Message, Reply, Transcript, text_of
+from ..record.transcript import SYSTEM_ROLES, Message, Reply, RubricVerdict, Transcript, text_of
 from ..scoring.turns import to_judge
 from ..suite.case import ResolvedCase
 from ..text import printable, shorten
@@ -81,13 +81,13 @@ async def with_verdicts(
 
 async def judge_one(
     rubric: str, transcript: Transcript, judge: ModelSpec, models: Models, turn: int = 0
-) -> Judged:
+) -> RubricVerdict:
     """Send one rubric to the judge, for a turn or for the whole conversation (0)."""
     messages = judge_messages(rubric, transcript, turn)
     # Always as the first trial, so that equal conversations are judged, and paid for, once.
     request = judge_request(judge, messages)
     reply, (passed, reason) = await ask_other("judge", models, judge, request, read_verdict)
-    return Judged(rubric, turn, passed, reason, judge.label, reply.cost_usd)
+    return RubricVerdict(rubric, turn, passed, reason, judge.label, reply.cost_usd)
 
 
 def judge_request(judge: ModelSpec, messages: list[Message]) -> ChatRequest:

@@ -128,7 +128,7 @@ class ModelUnderTest:
         If a call is forbidden, there are no answers.
         """
         ids = _ids(reply, len(messages))
-        carried = carried_back(reply, ids, toolbox.known)
+        carried = carried_back(reply, ids, toolbox.known_tools)
         results = await toolbox.answer_calls(reply.calls, [*messages, carried])
         if results is None:
             ended = tuple("ok" if call.hosted else _REFUSED for call in reply.calls)

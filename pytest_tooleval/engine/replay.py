@@ -38,7 +38,7 @@ class RecordedModels:
         return read_replies(answer, request, cached=True)
 
 
-def recorded(trials: Sequence[TrialRequest]) -> list[Transcript | ModelError] | None:
+def recorded_transcripts(trials: Sequence[TrialRequest]) -> list[Transcript | ModelError] | None:
     """The transcripts of a single-turn case if all its answers are recorded, else None.
 
     Returns them without the event loop, which thousands of replayed trials would keep busy for

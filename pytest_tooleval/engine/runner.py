@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import ModelError
-from ..record.transcript import Judged, Transcript
+from ..record.transcript import RubricVerdict, Transcript
 from ..threads import DaemonThreads
 from .asking.context import Context, set_by
-from .asking.gateway import ModelGateway, Shared, TrialModels
+from .asking.gateway import ModelGateway, SharedState, TrialModels
 from .clients.choice import load_client
 from .exchange.receiving import receiving_tasks, waits_for_others
 from .judge import judge_one, with_verdicts
@@ -50,7 +50,7 @@ class Runner:
         policy: RetryPolicy | None = None,
         spending: Spending | None = None,
     ) -> None:
-        self._shared = Shared(
+        self._shared = SharedState(
             concurrency=concurrency,
             slots=Slots(concurrency),
             spending=spending or Spending(),
@@ -118,7 +118,7 @@ class Runner:
 
     def judge(
         self, rubric: str, transcript: Transcript, judge: ModelSpec, context: Context | None = None
-    ) -> concurrent.futures.Future[Judged]:
+    ) -> concurrent.futures.Future[RubricVerdict]:
         """Judge a whole conversation by one rubric."""
         models = TrialModels(self._gateway, context or Context())
         return self.start(judge_one(rubric, transcript, judge, models))

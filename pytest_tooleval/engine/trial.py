@@ -103,7 +103,7 @@ async def _converse(trial: TrialRequest, models: Models, live: LiveTools | None)
     finally:
         if world is not None:
             world.close()
-    return transcript if world is None else structs.replace(transcript, printed=world.printed)
+    return transcript if world is None else structs.replace(transcript, printed=world.output)
 
 
 async def _play(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 def work_folder(root: Path) -> Path:
     """`.tooleval` in the root folder, made if needed and hidden from git."""
-    return hidden(root / ".tooleval")
+    return hidden_folder(root / ".tooleval")
 
 
-def hidden(folder: Path) -> Path:
+def hidden_folder(folder: Path) -> Path:
     """The folder, made if needed and hidden from git."""
     folder.mkdir(parents=True, exist_ok=True)
     ignore = folder / ".gitignore"

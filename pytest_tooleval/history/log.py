@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from ..errors import ToolevalError, os_reason
-from ..files.folders import hidden
+from ..files.folders import hidden_folder
 from ..files.locks import lock_file
 from ..record.comparison import Comparison
 from ..record.encoding import to_json
@@ -72,7 +72,7 @@ class RunWriter:
         self.id = run.id
         self._path, self._publish = path, publish
         try:
-            hidden(path.parent.parent)
+            hidden_folder(path.parent.parent)
             path.parent.mkdir(exist_ok=True)
             self._file = FileIO(path, "xb")
         except OSError as error:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from ..errors import ToolevalError
-from ..files.folders import hidden
+from ..files.folders import hidden_folder
 from ..text import printable
 from ..verdicts.run_summary import run_summary
 from ..verdicts.summary import rows_document
@@ -186,7 +186,7 @@ class Runs:
     def _copy(self, name: str, data: bytes) -> None:
         path = self._copies / name.rpartition("/")[2]
         with suppress(OSError):  # what cannot be kept is read again
-            hidden(self._copies.parent)
+            hidden_folder(self._copies.parent)
             self._copies.mkdir(exist_ok=True)
             part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
             part.write_bytes(data)

@@ -245,7 +245,7 @@ class History:
         """Whether a suite's file is in the project."""
         return (self.folder.parent / file).is_file()
 
-    def expired(self, *, keep: int = 0, older_than: timedelta | None = None) -> list[str]:
+    def expired_ids(self, *, keep: int = 0, older_than: timedelta | None = None) -> list[str]:
         """The ids of the project's finished runs without a tag, newest first, except the newest `keep`
         runs and those not `older_than` this.
         """

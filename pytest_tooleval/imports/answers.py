@@ -8,10 +8,10 @@ from typing import Any
 
 from ..errors import CannotCompare, ConfigError, ScoringError
 from ..explain import field_path
-from ..jsonschemas.parameters import described_names, undeclared
+from ..jsonschemas.parameters import described_names, extra_paths
 from ..jsonschemas.validation import errors
 from ..record.metrics import BUILT_IN, LIMITS
-from ..record.names import meant
+from ..record.names import meaning
 from ..record.transcript import Message
 from ..record.untrusted import as_list, as_mapping
 from ..scoring.trial import score_messages
@@ -20,7 +20,7 @@ from ..suite.made_cases import case_problem, expected_value, new_ids
 from ..suite.tool_names import name_in_suite
 from ..text import canonical, shown
 from .chats import RecordedAnswer
-from .openai_tools import HOSTED_BY_ANTHROPIC, Offered
+from .openai_tools import HOSTED_BY_ANTHROPIC, OfferedTools
 from .records import UnusableError
 
 
@@ -94,7 +94,7 @@ class AnsweredCases:
         if key in self.added:
             self.folded += 1
             return
-        offered = answer.offered or Offered([])
+        offered = answer.offered or OfferedTools([])
         namespaces = {**dict(offered.namespaces), **self.namespaces}
         reason = case_problem(case, self.tools, self.system, namespaces)
         if reason is None and answer.draft is None:
@@ -109,7 +109,7 @@ class AnsweredCases:
         self.hosted += (tool for tool in offered.hosted if tool not in self.hosted)
         self.added[key] = case
 
-    def finished(self) -> dict[str, Any]:
+    def suite_data(self) -> dict[str, Any]:
         ids = new_ids(read_model(self.suite), [case["prompt"] for case in self.added.values()])
         named = [{"id": id, **case} for id, case in zip(ids, self.added.values(), strict=True)]
         whole = {**self.suite, "test_cases": [*self.existing, *named]}
@@ -237,7 +237,10 @@ def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str 
             continue
         schema = _schema_of(name, tools)
         try:
-            breaks = [*errors(schema, arguments, 1), *map(field_path, undeclared(schema, arguments))]
+            breaks = [
+                *errors(schema, arguments, 1),
+                *map(field_path, extra_paths(schema, arguments)),
+            ]
         except CannotCompare:
             continue
         if breaks:
@@ -248,5 +251,5 @@ def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str 
 
 def _schema_of(name: str, tools: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     named = {name_in_suite(tool): tool for tool in tools}
-    function = as_mapping(named.get(meant(name, named) or "", {}).get("function"))
+    function = as_mapping(named.get(meaning(name, named) or "", {}).get("function"))
     return as_mapping(function.get("parameters"))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..errors import Problem, SuiteError, each_reason_once
 from ..keys import texts_in
 from ..replies.outside_transcript import unread_text
-from ..secrets import redacted
+from ..secrets import redact
 from ..suite.update import update_suite
 from ..text import plural
 from .answers import AnsweredCases, disagreeing, new_suite
@@ -45,7 +45,7 @@ class ImportResult(NamedTuple):
     secrets: int = 0
 
 
-class Applied(NamedTuple):
+class ImportOutcome(NamedTuple):
     """The suite after an import, and what to say; `is_broken` if its cases do not fit new tools."""
 
     suite: dict[str, Any]
@@ -60,7 +60,7 @@ def apply(
     name: str,
     existing: Mapping[str, Any] | None = None,
     tick: Tick = lambda text: None,
-) -> Applied:
+) -> ImportOutcome:
     """The suite with what was found: an existing one keeps its cases, a new one has this name.
 
     SuiteError if none of the answers can be used.
@@ -69,7 +69,7 @@ def apply(
         applied = _with_tools(result, result.tools, name, existing)
     elif result.suite is not None:
         # It may come from files that nobody has cleaned.
-        suite = redacted(result.suite)
+        suite = redact(result.suite)
         result = result._replace(secrets=result.secrets + count_changed(result.suite, suite))
         applied = _with_cases(suite, existing)
     else:
@@ -82,16 +82,16 @@ def apply(
 
 def _with_tools(
     result: ImportResult, listing: ToolList, name: str, existing: Mapping[str, Any] | None
-) -> Applied:
+) -> ImportOutcome:
     new = {"name": name, **listing.settings, "tools": [], "test_cases": []}
     suite, changes = update_suite(existing or new, listing.tools)
     counts = [plural(len(listing.tools), "tool")]
     counts += [f"{plural(changes.drafted, 'draft')} to edit"] if changes.drafted else []
     remarks = changes.lines() if existing else []
-    return Applied(suite, counts, remarks, result.left_out, bool(changes.broken))
+    return ImportOutcome(suite, counts, remarks, result.left_out, bool(changes.broken))
 
 
-def _with_cases(imported: Mapping[str, Any], existing: Mapping[str, Any] | None) -> Applied:
+def _with_cases(imported: Mapping[str, Any], existing: Mapping[str, Any] | None) -> ImportOutcome:
     """Add the cases whose ids are new, and those without one that the suite lacks."""
     suite = existing or {**imported, "test_cases": []}
     cases = suite["test_cases"]
@@ -101,12 +101,12 @@ def _with_cases(imported: Mapping[str, Any], existing: Mapping[str, Any] | None)
     other = [case["id"] for case in kept if "id" in case and case != by_id[case["id"]]]
     counts = [f"{plural(len(added), 'case')} added", *([f"{len(kept)} kept"] if kept else [])]
     remarks = [f"of those kept, {len(other)} differ from the file: {_listed(other)}"] if other else []
-    return Applied({**suite, "test_cases": [*suite["test_cases"], *added]}, counts, remarks)
+    return ImportOutcome({**suite, "test_cases": [*suite["test_cases"], *added]}, counts, remarks)
 
 
 def _with_answers(
     result: ImportResult, name: str, existing: Mapping[str, Any] | None, tick: Tick
-) -> Applied:
+) -> ImportOutcome:
     usable = [each for each in result.answers if isinstance(each, RecordedAnswer)]
     left_out = [*result.left_out, *(each for each in result.answers if isinstance(each, Problem))]
     suite = new_suite(name, usable) if existing is None else dict(existing)
@@ -128,10 +128,10 @@ def _with_answers(
     unread = unread_text(kind for each in usable for kind in each.unread)
     remarks = [f"{unread}; the cases do not expect them"] if unread else []
     remarks += [_UNRECORDED.format(plural(len(made_tools), "tool"))] if made_tools else []
-    whole = cases.finished()
+    whole = cases.suite_data()
     same = [_listed(ids) for ids in disagreeing(whole["test_cases"][len(cases.existing) :])]
     remarks += [_DISAGREE.format(_listed(same, "; "))] if same else []
-    return Applied(whole, counts, remarks, left_out)
+    return ImportOutcome(whole, counts, remarks, left_out)
 
 
 def _listed(texts: Sequence[str], between: str = ", ") -> str:

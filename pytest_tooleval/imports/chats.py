@@ -49,9 +49,9 @@ from .bodies import (
 )
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import EachRecord, ReadSources
-from .items import Expected, Item, ToolUse, called
-from .openai_tools import Offered, as_type, offered_tools
-from .records import Record, UnusableError, decoded, looks_like, objects_of
+from .items import ExpectedCalls, Item, ToolUse, call_message
+from .openai_tools import OfferedTools, as_type, offered_tools
+from .records import Record, UnusableError, decode_json, looks_like, objects_of
 from .tool_dialects import tool_values
 
 _TOOLS = ("tools", "functions")
@@ -167,7 +167,7 @@ class RecordedAnswer:
     """
 
     messages: list[Message]
-    offered: Offered | None
+    offered: OfferedTools | None
     tool_choice: str | None
     calls: list[ToolUse]
     unread: Sequence[str] = ()
@@ -311,7 +311,7 @@ def answers_in(conversation: OutsideTranscript) -> Iterator[RecordedAnswer | Pro
         yield usable(conversation.at, partial(_answer, before, reply, offered, choice, known))
 
 
-def expected_in(expected: Expected) -> RecordedAnswer:
+def expected_in(expected: ExpectedCalls) -> RecordedAnswer:
     """The prompt and the calls of an expectation."""
     offered = None if expected.tools is None else offered_tools(list(expected.tools))
     known = _known_in_import(offered.tools if offered else ())
@@ -367,7 +367,7 @@ def _known_in_import(tools: Iterable[Mapping[str, Any]], choice: str | None = No
 def _answer(
     before: Sequence[Message],
     reply: Sequence[Message],
-    offered: Offered | None,
+    offered: OfferedTools | None,
     choice: str | None,
     known: KnownTools,
 ) -> RecordedAnswer:
@@ -460,14 +460,14 @@ def _ending(item: _Item) -> Message:
 
 def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
     """The first value of one of these fields that is not empty."""
-    values = (decoded(part.get(name)) for name in names for part in parts)
+    values = (decode_json(part.get(name)) for name in names for part in parts)
     return next(filter(None, values), None)
 
 
 def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list[Message]:
     items = _field(parts, "messages")
     if items is None:
-        inputs = (decoded(part.get("input")) for part in parts)
+        inputs = (decode_json(part.get("input")) for part in parts)
         items = next((value for value in inputs if value and isinstance(value, (str, list))), None)
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
@@ -533,7 +533,7 @@ def _nested(call: Any) -> Any:
     arguments: Any = next((fields[key] for key in keys if fields.get(key) is not None), {})
     arguments = _MALFORMED if fields.get("parse_error") else arguments
     id = next((fields[key] for key in ("id", "call_id", "tool_call_id") if fields.get(key)), None)
-    return called(id, name, arguments)
+    return call_message(id, name, arguments)
 
 
 def _is_same(one: _Function, other: _Function) -> bool:
@@ -601,16 +601,16 @@ def _sent(call: _ChatCall) -> dict[str, Any]:
     function = call.function or _Function("")
     arguments = function.arguments
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return {**called(call.id, function.name, text), **extras}
+    return {**call_message(call.id, function.name, text), **extras}
 
 
 @lru_cache(maxsize=64)
-def _offered(tools: str) -> Offered:
+def _offered(tools: str) -> OfferedTools:
     """The tools in a JSON text, as many records offer the same."""
     return offered_tools(json.loads(tools))
 
 
-def _tools(conversation: OutsideTranscript) -> tuple[Offered | None, str | None]:
+def _tools(conversation: OutsideTranscript) -> tuple[OfferedTools | None, str | None]:
     """The tools and the tool_choice of a request."""
     recorded, choice = conversation.tools, conversation.choice
     offered = None if recorded is None else _offered(canonical(recorded))
@@ -654,7 +654,7 @@ def _replies(record: Mapping[str, Any]) -> list[_Said] | None:
         return _replies_in(record)
     values = [record[key] for key in ANSWER_KEYS if key in record]
     if not values:
-        inner = decoded(record.get("body"))  # langfuse's events
+        inner = decode_json(record.get("body"))  # langfuse's events
         return _replies(inner) if isinstance(inner, dict) else None
     if has_failed(record):
         raise UnusableError(_ERROR)

@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 from ..errors import ConfigError, Problem, SuiteError, each_reason_once
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..replies.outside_transcript import OutsideTranscript
-from ..secrets import redacted
+from ..secrets import redact
 from ..text import canonical, plural
 from .apply import ImportResult, Tick, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .format import EachFile, EachRecord
-from .items import Expected, Item, MadeSuite, ToolList, ToolUse
+from .items import ExpectedCalls, Item, ToolList, ToolUse, WholeSuite
 from .openai_tools import tool_definitions
 from .reading import Batch, read_files
-from .records import UnusableError, decoded
+from .records import UnusableError, decode_json
 from .seen_tools import tools_seen
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ def import_files(
         nonlocal secrets, count
         count += len(values)
         tick(f"{plural(count, 'record')} read")
-        cleaned: list[Any] = redacted(values)
+        cleaned: list[Any] = redact(values)
         secrets += count_changed(values, cleaned)
         return cleaned
 
@@ -63,7 +63,7 @@ def import_files(
 
     batches = read(None) if limit is None else _first(limit, read, has_tools=has_tools)
     items = [each for batch in batches for each in batch.items]
-    suites = [each for each in items if isinstance(each, MadeSuite)]
+    suites = [each for each in items if isinstance(each, WholeSuite)]
     lists = [each for each in items if isinstance(each, ToolList)]
     problems = [each for each in items if isinstance(each, Problem)]
     first = paths[0].resolve()
@@ -147,11 +147,11 @@ def tool_lists(path: Path) -> list[list[dict[str, Any]]]:
     """The different lists of tools in a file. SuiteError if it has none, or cannot be read."""
     lists: dict[str, list[dict[str, Any]]] = {}
     problems: list[Problem] = []
-    for item in (each for batch in read_files([path], clean=redacted) for each in batch.items):
+    for item in (each for batch in read_files([path], clean=redact) for each in batch.items):
         if isinstance(item, Problem):
             problems.append(item)
             continue
-        listed = as_list(item.suite.get("tools")) if isinstance(item, MadeSuite) else item.tools
+        listed = as_list(item.suite.get("tools")) if isinstance(item, WholeSuite) else item.tools
         try:
             tools = tool_definitions(list(listed or ()))
         except UnusableError as error:
@@ -167,7 +167,7 @@ def _answers(
     items: Sequence[Item], tool_list: Sequence[dict[str, Any]] | None, *, has_tools: bool, tick: Tick
 ) -> list[RecordedAnswer | Problem]:
     """The answers and expectations, with these tools where none are recorded."""
-    conversations = [each for each in items if isinstance(each, (OutsideTranscript, Expected))]
+    conversations = [each for each in items if isinstance(each, (OutsideTranscript, ExpectedCalls))]
     tools: Sequence[Any] | None = tool_list
     if tool_list is None and not has_tools:
         without = [each for each in conversations if each.tools is None]
@@ -186,14 +186,14 @@ def _answers(
     return answers
 
 
-def _calls_in(item: OutsideTranscript | Expected) -> Iterator[ToolUse]:
+def _calls_in(item: OutsideTranscript | ExpectedCalls) -> Iterator[ToolUse]:
     """The calls in an item."""
-    if isinstance(item, Expected):
+    if isinstance(item, ExpectedCalls):
         yield from ((name, arguments or {}) for name, arguments in item.calls)
         return
     for call in (each for message in item.messages for each in objects_in(message.get("tool_calls"))):
         function = as_mapping(call.get("function"))
-        arguments = decoded(function.get("arguments"))
+        arguments = decode_json(function.get("arguments"))
         if "custom" in call:
             yield as_text(as_mapping(call["custom"]).get("name")), None
         elif not call.get("hosted"):

@@ -14,7 +14,7 @@ from ..replies.outside_transcript import OutsideTranscript
 ToolUse = tuple[str, "Mapping[str, Any] | None"]
 
 
-class Expected(NamedTuple):
+class ExpectedCalls(NamedTuple):
     """A prompt and the calls that a set expects, without an answer. With `is_ordered`, in this order.
 
     `more` are further fields of the case.
@@ -38,14 +38,14 @@ class ToolList(NamedTuple):
     remarks: Sequence[str] = ()
 
 
-class MadeSuite(NamedTuple):
+class WholeSuite(NamedTuple):
     """A whole suite: one under another name, or made of a benchmark."""
 
     at: Location
     suite: dict[str, Any]
 
 
-Item = OutsideTranscript | Expected | ToolList | MadeSuite | Problem
+Item = OutsideTranscript | ExpectedCalls | ToolList | WholeSuite | Problem
 
 
 def reply(content: Any, calls: Sequence[Message], **others: Any) -> Message:
@@ -54,6 +54,6 @@ def reply(content: Any, calls: Sequence[Message], **others: Any) -> Message:
     return {**others, **message, **({"tool_calls": [*calls]} if calls else {})}
 
 
-def called(id: Any, name: Any, arguments: Any) -> Message:
+def call_message(id: Any, name: Any, arguments: Any) -> Message:
     """A call in a chat message."""
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}

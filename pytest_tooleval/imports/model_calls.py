@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
-from ..secrets import redacted
+from ..secrets import redact
 from .chats import OTHER_SYSTEM, conversations
 from .format import EachFile, ReadSources
-from .formats.gemini import converted
+from .formats.gemini import convert
 from .formats.langchain import as_chat, message_fields
 from .formats.vercel import chat_messages_of, is_sdk_message
 from .items import Item
-from .records import Record, UnusableError, decoded
+from .records import Record, UnusableError, decode_json
 from .span_dialects import ModelCall, in_chat, model_call, tool_run_of
 from .spans import TraceSpan
-from .traces import joined
+from .traces import conversations_of
 
 # The attributes with a request and its answer: those of spans made of another tracer's records, which
 # are there for each call of a model, ADK's and MLflow's.
@@ -53,9 +53,9 @@ def trace_reader(spans_of: Callable[[Record], Iterable[TraceSpan]], nothing: str
                 calls.update(_calls_of(span))
             except UnusableError as error:
                 is_read = False
-                yield span.at.problem(redacted(str(error)))
+                yield span.at.problem(redact(str(error)))
         runs = ((span.trace, run) for span in spans if (run := tool_run_of(span)) is not None)
-        items = list(joined(spans, calls, runs))
+        items = list(conversations_of(spans, calls, runs))
         if is_read and not items:
             yield records[0].problem(f"{nothing}{_attributes(spans)}")
         yield from items
@@ -76,7 +76,7 @@ def _calls_of(span: TraceSpan) -> Iterator[tuple[TraceSpan, ModelCall]]:
         yield span, call
         return
     for question, answer in _BODIES:
-        request = decoded(span.attributes.get(question))
+        request = decode_json(span.attributes.get(question))
         kind = as_text(span.attributes.get("mlflow.spanType", "LLM"))
         if REQUEST == question in span.attributes or (request and kind in ("LLM", "CHAT_MODEL")):
             at = Record(Path(span.at.path), span.at.line, None, span.at.field)
@@ -96,15 +96,15 @@ def calls_in_answer(record: Record, request: Any, answer: Any) -> Iterator[Model
 
 
 def _request(value: Any) -> dict[str, Any]:
-    request = decoded(value)
+    request = decode_json(value)
     if isinstance(request, str):
         request = [{"role": "user", "content": request}]
     if isinstance(request, list):
         request = {"messages": request}
     request = dict(as_mapping(request))
     if isinstance(request.get("contents"), list):
-        return dict(converted(request))
-    messages = as_list(decoded(request.get("messages")))
+        return dict(convert(request))
+    messages = as_list(decode_json(request.get("messages")))
     if len(messages) == 1 and isinstance(messages[0], list):  # of a batch of one
         messages = messages[0]
     return {**request, **({"messages": _messages(messages)} if messages else {})}
@@ -125,7 +125,7 @@ def _has_parts(message: Any) -> bool:
 
 
 def _answer(value: Any) -> Any:
-    answer = decoded(value)
+    answer = decode_json(value)
     if isinstance(answer, Mapping):
         first = _generation(answer)
         if first:  # LangChain's
@@ -137,7 +137,9 @@ def _answer(value: Any) -> Any:
         return _messages([dict(answer)]) if is_one else answer or None
     calls = objects_in(answer)
     if calls and all("toolCallId" in each for each in calls):  # the AI SDK's
-        parts = [{"type": "tool-call", **each, "input": decoded(each.get("input"))} for each in calls]
+        parts = [
+            {"type": "tool-call", **each, "input": decode_json(each.get("input"))} for each in calls
+        ]
         return [*chat_messages_of([{"role": "assistant", "content": parts}])]
     return _messages(answer) if isinstance(answer, list) else answer or None
 

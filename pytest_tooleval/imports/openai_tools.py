@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 ToolFields = dict[str, Any]
 
 
-class Offered(NamedTuple):
+class OfferedTools(NamedTuple):
     """The tools that a request offers: those of a suite, the provider's own, and their namespaces."""
 
     tools: list[ToolFields]
@@ -107,7 +107,7 @@ def tool_definitions(values: Any) -> list[ToolFields]:
     return _distinct(map(tool_definition, tool_values(values)))
 
 
-def offered_tools(values: Any) -> Offered:
+def offered_tools(values: Any) -> OfferedTools:
     """The tools of a request. UnusableError if one of them is of no known type."""
     tools: list[ToolFields] = []
     hosted: list[ToolFields] = []
@@ -122,7 +122,7 @@ def offered_tools(values: Any) -> Offered:
             hosted.append(_without_secrets(value))
         else:
             tools.append(tool_definition(value))
-    return Offered(_distinct(tools), tuple(hosted), tuple(namespaces.items()))
+    return OfferedTools(_distinct(tools), tuple(hosted), tuple(namespaces.items()))
 
 
 def _distinct(tools: Iterable[ToolFields]) -> list[ToolFields]:

@@ -19,7 +19,7 @@ from ..errors import Location, Problem, SuiteError, os_reason
 from ..explain import describe, show
 from ..record.calls import is_nested_deeper
 from ..record.encoding import PYTHON
-from ..secrets import redacted
+from ..secrets import redact
 from ..suite.source import MAX_FILE_DEPTH, decode_bytes
 from ..text import shown
 
@@ -54,7 +54,7 @@ class Record:
         return Location(str(self.path), self.line, 1, self.field)
 
     def problem(self, message: str) -> Problem:
-        return self.location.problem(redacted(message))
+        return self.location.problem(redact(message))
 
     def inside(self, value: Any, field: str) -> Record:
         """A part of it."""
@@ -148,7 +148,7 @@ def _text_of_bytes(value: Any) -> Any:
         return {"bytes": len(value)}
 
 
-def decoded(value: Any) -> Any:
+def decode_json(value: Any) -> Any:
     """The value, decoded if it is the JSON of an object or list as a string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:

@@ -50,7 +50,7 @@ class Records(dict[str, Any]):
         super().__setitem__(key, record)
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed_fields(self) -> dict[str, Any]:
         """The changed fields of each record."""
         before = {key: _dumped(self._start[key]) for key in self._taken if key in self._start}
         return _changes(before, {key: _dumped(self[key]) for key in sorted(self._taken)})
@@ -63,14 +63,14 @@ class _Domain:
         with _loading:
             module, start = _loaded(type(self).__name__.lower())
         self._tables = {name: Records(records) for name, records in start}
-        self.changed = {name: each.changed for name, each in self._tables.items()}
+        self.changed = {name: each.changed_fields for name, each in self._tables.items()}
         self._environment = module.get_environment(type(start).model_construct(**self._tables))
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> str:
         from tau2.data_model.message import ToolCall
 
         answer = self._environment.get_response(ToolCall(name=name, arguments=arguments))
-        self.changed = {name: each.changed for name, each in self._tables.items()}
+        self.changed = {name: each.changed_fields for name, each in self._tables.items()}
         return str(answer.content)
 
 

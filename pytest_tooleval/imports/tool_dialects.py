@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..explain import describe
-from ..jsonschemas.subschemas import changed, referred
+from ..jsonschemas.subschemas import change_all, ref_target
 from ..record.untrusted import as_list, as_mapping, as_text
-from .records import UnusableError, decoded
+from .records import UnusableError, decode_json
 
 # Where a tool has the schema of its arguments, besides `parameters`, and whose field that is.
 SCHEMAS = {
@@ -48,9 +48,9 @@ def holds_tools(value: Any) -> bool:
 
 def tool_values(tools: Any) -> list[Any]:
     """The tools in a list, or in what has a list of them. UnusableError if there is none."""
-    tools = decoded(tools)
+    tools = decode_json(tools)
     if isinstance(tools, list):
-        return [tool for value in tools for tool in _unwrapped(decoded(value))]
+        return [tool for value in tools for tool in _unwrapped(decode_json(value))]
     if not isinstance(tools, Mapping):
         raise UnusableError(f'"tools": expected a list of tools, got {describe(tools)}')
     if "jsonrpc" in tools:
@@ -58,7 +58,7 @@ def tool_values(tools: Any) -> list[Any]:
     if _is_openapi(tools):
         return list(_operations(tools))
     for key in _WRAPPERS:
-        if isinstance(decoded(tools.get(key)), (list, dict)):
+        if isinstance(decode_json(tools.get(key)), (list, dict)):
             return tool_values(tools[key])
     if any(key in tools for key in _MEMBERS):
         return list(_unwrapped(tools))
@@ -98,7 +98,7 @@ def schema_in(tool: Mapping[str, Any]) -> Any:
     schema = next((tool[key] for key in ("parameters", *SCHEMAS) if tool.get(key) is not None), None)
     if isinstance(schema, Mapping) and schema.keys() == {"json"}:  # Bedrock's
         schema = schema["json"]
-    return as_json_schema(decoded(schema), tool.get("required"))
+    return as_json_schema(decode_json(schema), tool.get("required"))
 
 
 def as_json_schema(schema: Any, required: Any = None) -> Any:
@@ -109,7 +109,7 @@ def as_json_schema(schema: Any, required: Any = None) -> Any:
     if isinstance(schema, dict) and schema and all(map(_is_flat, schema.values())):
         needed = required if isinstance(required, list) else _required(schema)
         schema = {"type": "object", "properties": schema, **({"required": needed} if needed else {})}
-    return changed(schema, _plain)
+    return change_all(schema, _plain)
 
 
 def _is_flat(value: Any) -> bool:
@@ -209,7 +209,7 @@ def _resolved(document: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
         target = as_text(as_mapping(value).get("$ref"))
         if not target.startswith("#/"):
             break
-        value = referred(document, target)
+        value = ref_target(document, target)
     return as_mapping(value)
 
 
@@ -226,8 +226,8 @@ def _with_definitions(document: Mapping[str, Any], schema: dict[str, Any]) -> di
             return part
         if match[1] not in definitions:
             definitions[match[1]] = None  # it may refer to itself
-            definitions[match[1]] = changed(dict(_resolved(document, part)), local)
+            definitions[match[1]] = change_all(dict(_resolved(document, part)), local)
         return {**part, "$ref": f"#/$defs/{match[1]}"}
 
-    local_schema: dict[str, Any] = changed(schema, local)
+    local_schema: dict[str, Any] = change_all(schema, local)
     return {**local_schema, "$defs": definitions} if definitions else local_schema

@@ -51,7 +51,7 @@ class _Chain:
     inner: list[tuple[int, _Chain]] = field(default_factory=list)
 
 
-def joined(
+def conversations_of(
     spans: Iterable[TraceSpan], calls: Mapping[TraceSpan, ModelCall], runs: Iterable[tuple[str, ToolRun]]
 ) -> Iterator[OutsideTranscript]:
     """The conversations of spans, in the order in which they began.

@@ -8,8 +8,8 @@ from pathlib import Path
 from ..errors import Problem, SuiteError, each_reason_once
 from ..record.transcript import text_of
 from ..record.variants import model_label
-from ..replies.outside_transcript import OutsideTranscript, worded
-from ..secrets import redacted, without_key_values
+from ..replies.outside_transcript import OutsideTranscript, as_words
+from ..secrets import redact, without_key_values
 from ..suite.source import MAX_PROBLEMS
 from ..text import shown
 from .reading import read_files
@@ -47,11 +47,11 @@ def read_transcripts(paths: Sequence[Path]) -> list[OutsideTranscript]:
 
 def _bounded(run: OutsideTranscript) -> OutsideTranscript | Problem:
     """The run without secrets, pictures and files; or a problem if it is too large."""
-    messages = [worded(message) for message in run.messages]
+    messages = [as_words(message) for message in run.messages]
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
         message = f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters"
         return run.at.problem(message)
-    model, case, id, error = redacted([run.model, run.case, run.id, run.error])
+    model, case, id, error = redact([run.model, run.case, run.id, run.error])
     model = model_label(shown(model, 100))
     return run._replace(messages=messages, model=model, case=case, id=id, error=error)

@@ -9,7 +9,7 @@ from ..findings import Loc
 from ..record.untrusted import as_list, as_mapping, as_text
 from .older import modern
 from .patterns import search
-from .subschemas import COMBINED, referred
+from .subschemas import COMBINED, ref_target
 
 # With one of these, a schema may accept more than the parameters that it declares.
 _OPEN = (
@@ -23,7 +23,7 @@ _OPEN = (
 _ELSEWHERE = {"additionalProperties": True}  # another document may allow anything
 
 
-def undeclared(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[Loc]:
+def extra_paths(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[Loc]:
     """Return the paths of keys that a schema neither declares nor allows, at any depth.
 
     A schema without `properties`, `patternProperties` and `required` allows all keys; an empty
@@ -106,7 +106,7 @@ def takes_null(schema: Mapping[str, Any], name: str) -> bool:
     return any("null" in (as_list(part.get("type")) or [part.get("type")]) for part in parts)
 
 
-def taken(schema: Mapping[str, Any]) -> set[str] | None:
+def parameters_of(schema: Mapping[str, Any]) -> set[str] | None:
     """Return the parameters that a tool with this schema takes; None if it takes any."""
     parts = _in_place(schema)
     return None if _is_open(parts) else set(_described(parts))
@@ -130,7 +130,7 @@ def _in_place(
         parts[id(candidate)] = part = modern(candidate)
         waiting += [member for keyword in COMBINED for member in as_list(part.get(keyword))]
         if target := as_text(part.get("$ref")):
-            inner = referred(root, target)
+            inner = ref_target(root, target)
             waiting.append(_ELSEWHERE if inner is None else inner)
     return [*parts.values()]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .ecma import IGNORE_CASE
-from .patterns import compiled
+from .patterns import compile_pattern
 
 _OPEN = re.compile(r"\((?:\?(?:<[A-Za-z_$][\w$]*>|:))?")
 _LOOK = re.compile(r"\(\?<?[=!]")
@@ -59,5 +59,5 @@ def _piece(pattern: str, at: int) -> tuple[str, int]:
 
 def _one_of(characters: str, named: str) -> str:
     """Return a character that the class matches: one that it names, or a common one."""
-    one = compiled(f"^{characters}$")
+    one = compile_pattern(f"^{characters}$")
     return next((c for c in named + _CHARACTERS if one.search(c)), "")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MATCH_TIMEOUT_S = 1.0  # for a search, and for a validation
 
 
-def compiled(pattern: str) -> regex.Pattern[str]:
+def compile_pattern(pattern: str) -> regex.Pattern[str]:
     """Compile a pattern with the meaning it has in JSON Schema. Raises ValueError."""
     import regex
 
@@ -28,13 +28,13 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 
 
 # A compiled pattern may take megabytes, and a schema may have thousands.
-_kept = lru_cache(maxsize=32)(compiled)
+_kept = lru_cache(maxsize=32)(compile_pattern)
 
 
 def pattern_problem(pattern: str) -> str | None:
     """Return why a regular expression cannot be used, or None."""
     try:
-        compiled(pattern)
+        compile_pattern(pattern)
     except ValueError as error:
         return f"the regular expression does not compile: {error}"
     return None

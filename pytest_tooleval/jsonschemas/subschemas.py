@@ -48,16 +48,16 @@ def parts(schema: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
             yield from parts(inner, (*at, *inside))
 
 
-def changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+def change_all(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
     """Return the schema with a change applied to it and all its subschemas."""
 
     def inside(key: str, value: Any) -> Any:
         if key in ONE and not isinstance(value, list):
-            return changed(value, change)
+            return change_all(value, change)
         if key in NAMED and isinstance(value, dict):
-            return {name: changed(inner, change) for name, inner in value.items()}
+            return {name: change_all(inner, change) for name, inner in value.items()}
         if key in (*LISTED, "items") and isinstance(value, list):
-            return [changed(inner, change) for inner in value]
+            return [change_all(inner, change) for inner in value]
         return value
 
     if not isinstance(schema, dict):
@@ -82,10 +82,10 @@ def references(schema: dict[str, Any] | bool) -> Iterator[tuple[Loc, str]]:
                 yield (*at, "$ref"), target
 
 
-def referred(schema: Any, target: str) -> Any:
+def ref_target(schema: Any, target: str) -> Any:
     """Return the target of a `$ref` such as `#/$defs/city` or `#`; None if this schema lacks it."""
     start, slash, names = unquote(target).partition("/")
-    subschema = pointed(schema, slash + names) if start == "#" else MISSING
+    subschema = pointer_target(schema, slash + names) if start == "#" else MISSING
     return None if subschema is MISSING else subschema
 
 
@@ -97,14 +97,14 @@ def recursion(schema: dict[str, Any]) -> Loc | None:
             name = inside.pop()
             if name not in seen:
                 seen.add(name)
-                part = referred(schema, name)
+                part = ref_target(schema, name)
                 inside += (each for _, each in references(part)) if isinstance(part, dict) else ()
                 if target in inside:
                     return at
     return None
 
 
-def pointed(document: Any, pointer: str) -> Any:
+def pointer_target(document: Any, pointer: str) -> Any:
     """Return the target of a JSON Pointer (RFC 6901); `MISSING` if there is none."""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

@@ -22,7 +22,7 @@ from ..text import printable
 from . import patterns
 from .exact import KEYWORDS, Keyword
 from .older import TODAY, modern
-from .subschemas import changed
+from .subschemas import change_all
 from .well_formed import TYPES
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _prepared(schema: Any) -> Any:
         # jsonschema collects evaluated properties with `re`, which has no time limit.
         raise CannotCompare("unevaluatedProperties together with patternProperties is not supported")
     if any(f'"{key}"' in text for key in TODAY):
-        schema = changed(schema, modern)
+        schema = change_all(schema, modern)
     return _without_dialect(schema) if '"$schema"' in text else schema
 
 

@@ -16,7 +16,7 @@ from ..errors import CannotCompare
 from ..record.calls import is_nested_deeper
 from .exact import exact
 from .older import modern
-from .subschemas import parts, referred
+from .subschemas import parts, ref_target
 from .validation import is_valid
 
 _MAX_DEPTH = 20
@@ -160,7 +160,7 @@ class _Values:
 
     def target(self, reference: str) -> Any:
         """Return the target of a reference into this schema; an empty schema for any other."""
-        schema = referred(self.root, reference)
+        schema = ref_target(self.root, reference)
         return schema if id(schema) in self.schemas else {}
 
 

@@ -12,7 +12,7 @@ from ..explain import describe, nearest, show
 from ..findings import Finding, Findings, Loc
 from ..record.calls import is_number
 from .patterns import pattern_problem
-from .subschemas import LISTED, NAMED, ONE, parts, references, referred
+from .subschemas import LISTED, NAMED, ONE, parts, ref_target, references
 
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
@@ -39,7 +39,7 @@ def json_schema_findings(root: dict[str, Any] | bool, loc: Loc) -> Findings:
             expected = "a schema: an object, true or false"
             yield Finding((*loc, *at), f"expected {expected}, got {describe(schema)}")
     for at, target in references(root):
-        if target.startswith("#/") and referred(root, target) is None:
+        if target.startswith("#/") and ref_target(root, target) is None:
             yield Finding((*loc, *at), f"{show(target)} does not exist in this schema")
 
 

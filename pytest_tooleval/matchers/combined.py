@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..text import composed, shorten
+from ..text import shorten, to_nfc
 from .compare import identical, in_text, mismatch, why_right
 from .examples import guesses
 from .matcher import LIST, Matcher, Mismatch, matcher
@@ -41,7 +41,7 @@ class AnyOf(Matcher):
         for member in operand:
             yield from guesses(member, schema, mode)
 
-    def named(self, operand: Any) -> Sequence[Any]:
+    def named_values(self, operand: Any) -> Sequence[Any]:
         return list(operand)
 
 
@@ -108,7 +108,7 @@ class Optional(Matcher):
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
         return guesses(operand, schema, mode)
 
-    def named(self, operand: Any) -> Sequence[Any]:
+    def named_values(self, operand: Any) -> Sequence[Any]:
         return (operand,)
 
 
@@ -145,14 +145,14 @@ class Exact(Matcher):
         if identical(operand, actual):
             return None
         both_texts = isinstance(operand, str) and isinstance(actual, str)
-        if both_texts and composed(operand) == composed(actual):
+        if both_texts and to_nfc(operand) == to_nfc(actual):
             return lambda: f"in different code points: {_escaped(actual)}, not {_escaped(operand)}"
         return lambda: "not of the same type and value"
 
     def in_text(self, operand: Any, text: str, mode: Mode) -> bool:
         return isinstance(operand, str) and operand in text
 
-    def named(self, operand: Any) -> Sequence[Any]:
+    def named_values(self, operand: Any) -> Sequence[Any]:
         return ()
 
 

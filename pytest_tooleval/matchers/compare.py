@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ..errors import CannotCompare, error_text
 from ..record.calls import is_number
-from ..text import composed, folded, json_text, plural
+from ..text import fold_case, json_text, plural, to_nfc
 from .matcher import MATCHERS, Mismatch, is_optional, matcher_key, operand_problem
 from .modes import Mode, Number
 
@@ -107,7 +107,7 @@ def why_right(expected: Any, actual: Any, mode: Mode) -> str:
     if key is not None:
         return MATCHERS[key].why_right(expected[key], actual, mode)
     if isinstance(expected, str) and expected != actual:
-        same = composed(expected) == composed(actual)
+        same = to_nfc(expected) == to_nfc(actual)
         return "equal, in different code points" if same else mode.equal
     return "equal"
 
@@ -148,7 +148,7 @@ def wrong_type_text(actual: Any, kind: str) -> str:
 
 
 def _why_other_text(expected: str, actual: str) -> str:
-    if folded(expected) == folded(actual):
+    if fold_case(expected) == fold_case(actual):
         return "case differs"
     if "".join(expected.split()) == "".join(actual.split()):
         return "white space differs"
@@ -178,7 +178,7 @@ def other_length(expected: Sequence[Any], actual: Sequence[Any]) -> Mismatch:
 def _why_other_member(
     expected: list[Any], actual: Sequence[Any], mode: Mode, index: int, why: Mismatch
 ) -> str:
-    if len(expected) <= MAX_UNORDERED and unpaired(expected, actual, mode) is None:
+    if len(expected) <= MAX_UNORDERED and first_unpaired(expected, actual, mode) is None:
         return "the same members in a different order, which $unordered would allow"
     return f"at [{index}]: {why()}"
 
@@ -190,9 +190,9 @@ def with_keys_of(expected: Mapping[str, Any], actual: Mapping[str, _T], mode: Mo
     """
     if expected.keys() <= actual.keys() or mode.exact_names:
         return actual
-    missing = {composed(name): name for name in expected if name not in actual}
+    missing = {to_nfc(name): name for name in expected if name not in actual}
     renamed = {
-        name if name in expected else missing.get(composed(name), name): value
+        name if name in expected else missing.get(to_nfc(name), name): value
         for name, value in actual.items()
     }
     return renamed if len(renamed) == len(actual) else actual
@@ -243,7 +243,7 @@ def identical(expected: Any, actual: Any) -> bool:
     return type(expected) is type(actual) and bool(expected == actual)
 
 
-def unpaired(expected: Sequence[Any], actual: Sequence[Any], mode: Mode) -> int | None:
+def first_unpaired(expected: Sequence[Any], actual: Sequence[Any], mode: Mode) -> int | None:
     """Return the index of an expected member left without an actual one; None if all can be paired.
 
     Searches for a perfect matching by augmenting paths (Kuhn 1955).
@@ -252,12 +252,12 @@ def unpaired(expected: Sequence[Any], actual: Sequence[Any], mode: Mode) -> int 
     user_of: dict[int, int] = {}
     for i, wanted in enumerate(expected):
         fits.append([j for j, got in enumerate(actual) if matches(wanted, got, mode)])
-        if not augmented(i, fits, user_of):
+        if not augment(i, fits, user_of):
             return i
     return None
 
 
-def augmented(i: int, fits: Sequence[Sequence[int]], user_of: dict[int, int]) -> bool:
+def augment(i: int, fits: Sequence[Sequence[int]], user_of: dict[int, int]) -> bool:
     """Give `i` one of the places that fit it, in `user_of`, and others another one if need be.
 
     Returns whether that is possible: it is not if as many as can be have a place already.

@@ -8,8 +8,8 @@ from typing import Any
 from ..figures import score_text
 from ..findings import Finding, Findings, Loc
 from ..jsonschemas.patterns import pattern_problem, search
-from ..text import folded, json_text
-from .compare import MAX_UNORDERED, in_text, matches, other_length, unpaired, wrong_type_text
+from ..text import fold_case, json_text
+from .compare import MAX_UNORDERED, first_unpaired, in_text, matches, other_length, wrong_type_text
 from .examples import guesses, inside, right_value
 from .matcher import LIST, Matcher, Mismatch, matcher, matcher_key
 from .modes import MODES, Mode
@@ -151,7 +151,7 @@ def _similarity(expected: str, actual: str) -> float:
     """Return the similarity of two strings, ignoring case: rapidfuzz's normalised InDel, 0 to 1."""
     from rapidfuzz import fuzz
 
-    return fuzz.ratio(folded(expected), folded(actual)) / 100
+    return fuzz.ratio(fold_case(expected), fold_case(actual)) / 100
 
 
 @matcher
@@ -173,7 +173,7 @@ class Unordered(Matcher):
             return lambda: wrong_type_text(actual, "list")
         if len(operand) != len(actual):
             return other_length(operand, actual)
-        left = unpaired(operand, actual, mode)
+        left = first_unpaired(operand, actual, mode)
         if left is None:
             return None
         return lambda: f"no item is left that matches {json_text(operand[left], 40)}"
@@ -181,5 +181,5 @@ class Unordered(Matcher):
     def examples(self, operand: Any, schema: Any, mode: Mode) -> Iterator[Any]:
         return guesses(operand, schema, mode)
 
-    def named(self, operand: Any) -> Sequence[Any]:
+    def named_values(self, operand: Any) -> Sequence[Any]:
         return list(operand)

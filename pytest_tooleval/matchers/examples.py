@@ -111,7 +111,7 @@ def _members(expected: Any) -> Collection[Any] | None:
     """Return the values in an expected value that names the right ones; None if it describes them."""
     key = matcher_key(expected)
     if key is not None:
-        return MATCHERS[key].named(expected[key])
+        return MATCHERS[key].named_values(expected[key])
     if isinstance(expected, dict):
         return expected.values()
     return expected if isinstance(expected, list) else ()

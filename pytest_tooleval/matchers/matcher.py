@@ -69,7 +69,7 @@ class Matcher(ABC):
         """Yield values that may be right, likeliest first; callers drop those that do not match."""
         yield operand
 
-    def named(self, operand: Any) -> Sequence[Any] | None:
+    def named_values(self, operand: Any) -> Sequence[Any] | None:
         """Return the expected values in an operand that names them; None if it describes them."""
         return None
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from ..text import composed, folded
+from ..text import fold_case, to_nfc
 
 ParamScoring = Literal["exact", "case_sensitive", "bfcl"]
 Number = int | float
@@ -44,17 +44,19 @@ MODES: Mapping[ParamScoring, Mode] = {
     "exact": Mode(
         strings="equal, ignoring case",
         numbers="equal as numbers: 1 is 1.0",
-        same_text=lambda expected, actual: expected == actual or folded(expected) == folded(actual),
+        same_text=lambda expected, actual: (
+            expected == actual or fold_case(expected) == fold_case(actual)
+        ),
         # Python compares an int with a float by their exact values, however large.
         same_number=operator.eq,
-        fold=folded,
+        fold=fold_case,
     ),
     "case_sensitive": Mode(
         strings="equal",
         numbers="as `exact`",
-        same_text=lambda expected, actual: expected == actual or composed(expected) == composed(actual),
+        same_text=lambda expected, actual: expected == actual or to_nfc(expected) == to_nfc(actual),
         same_number=operator.eq,
-        fold=composed,
+        fold=to_nfc,
     ),
     "bfcl": Mode(
         strings="equal, ignoring case, spaces and `, . / - _ * ^` "

@@ -10,7 +10,7 @@ from ..findings import Findings, Loc
 from ..jsonschemas.values import example_value
 from ..jsonschemas.well_formed import TYPES, is_type, json_schema_findings
 from ..record.calls import is_number
-from ..text import composed, json_text, plural, printable, shorten
+from ..text import json_text, plural, printable, shorten, to_nfc
 from .compare import mismatch, shown_value, type_of
 from .examples import inside, right_value
 from .matcher import MATCHERS, Matcher, Mismatch, matcher, matcher_key
@@ -41,7 +41,7 @@ class Len(Matcher):
     def mismatch(self, operand: Any, actual: Any, mode: Mode) -> Mismatch | None:
         if not isinstance(actual, (str, list, tuple, dict)):
             return lambda: f"is {shown_value(actual)}, which has no length"
-        length = len(composed(actual) if isinstance(actual, str) else actual)
+        length = len(to_nfc(actual) if isinstance(actual, str) else actual)
         why = mismatch(operand, length, mode)
         if why is None:
             return None

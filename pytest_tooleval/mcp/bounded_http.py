@@ -53,12 +53,12 @@ def _look(response: httpx2.Response, watch: Watch) -> None:
         watch.content_type = response.headers.get("content-type", "")
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
-        raise watch.broken(McpError("sends compressed answers, which it was asked not to do"))
+        raise watch.break_off(McpError("sends compressed answers, which it was asked not to do"))
     assert isinstance(response.stream, httpx2.AsyncByteStream)
-    response.stream = _Bounded(response.stream, watch, is_stream=is_stream)
+    response.stream = _BoundedStream(response.stream, watch, is_stream=is_stream)
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _BoundedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream, watch: Watch, *, is_stream: bool) -> None:
         self._stream = stream
         self._watch = watch
@@ -71,9 +71,9 @@ class _Bounded(httpx2.AsyncByteStream):
             size += len(chunk)
             self._watch.received += len(chunk)
             if not self._is_stream and size > limits.message:
-                raise self._watch.broken(too_large("one message", limits.message))
+                raise self._watch.break_off(too_large("one message", limits.message))
             if limits.total is not None and self._watch.received > limits.total:
-                raise self._watch.broken(too_large("what it sent", limits.total))
+                raise self._watch.break_off(too_large("what it sent", limits.total))
             yield chunk
 
     async def aclose(self) -> None:

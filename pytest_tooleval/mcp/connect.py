@@ -143,7 +143,7 @@ def _name_of(entry: object, index: int) -> str:
     return name if isinstance(name, str) else f"tool {index + 1}"
 
 
-class _Noted:
+class _NotingStream:
     """A stream of messages that notes the last list of tools."""
 
     def __init__(self, stream: Any, watch: Watch) -> None:
@@ -153,14 +153,14 @@ class _Noted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    async def __aenter__(self) -> _Noted:
+    async def __aenter__(self) -> _NotingStream:
         await self._stream.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> Any:
         return await self._stream.__aexit__(*error)
 
-    def __aiter__(self) -> _Noted:
+    def __aiter__(self) -> _NotingStream:
         return self
 
     async def __anext__(self) -> Any:
@@ -264,7 +264,7 @@ def _client(server: McpServer, watch: Watch) -> Client:
     @asynccontextmanager
     async def noted() -> AsyncIterator[Any]:
         async with transports[server.transport](server, watch) as (received, sent):
-            yield _Noted(received, watch), sent
+            yield _NotingStream(received, watch), sent
 
     return Client(
         noted(),

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from ..secrets import redacted
+from ..secrets import redact
 from .connect import Session, connect
 from .explain import about
 from .server import McpServer
@@ -58,7 +58,7 @@ async def tools_of_session(session: Session, server: McpServer) -> Discovery:
     for _ in range(MAX_PAGES):
         page = await session.tools_page(cursor)
         tools, cursor = tools + page.tools, page.next
-        left_out += (server.shown(f"{name}: {reason}") for name, reason in page.left_out)
+        left_out += (server.quote(f"{name}: {reason}") for name, reason in page.left_out)
         if len(tools) > MAX_TOOLS:
             raise about(server, f"it lists more than {MAX_TOOLS} tools, too many to import")
         if not cursor:
@@ -68,8 +68,8 @@ async def tools_of_session(session: Session, server: McpServer) -> Discovery:
     if not tools:
         bad = f"none of its tools can be used; the first: {left_out[0]}" if left_out else ""
         raise about(server, bad or "it offers no tools")
-    name, version = redacted(server.scrubbed_data(session.name_and_version))
+    name, version = redact(server.scrubbed_data(session.name_and_version))
     clean = (
-        {field: redacted(server.scrubbed_data(value)) for field, value in tool.items()} for tool in tools
+        {field: redact(server.scrubbed_data(value)) for field, value in tool.items()} for tool in tools
     )
     return Discovery(name, version, tuple(clean), tuple(left_out))

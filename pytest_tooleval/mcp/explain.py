@@ -43,7 +43,7 @@ def named_error(error: BaseException, server: McpServer, watch: Watch) -> Toolev
     if watch.problem is not None:
         return about(server, str(watch.problem))
     texts = [text for text in (_in_words(leaf, server, watch) for leaf in causes) if text]
-    return about(server, texts[0] if texts else server.shown(f"{type(causes[0]).__name__}: {causes[0]}"))
+    return about(server, texts[0] if texts else server.quote(f"{type(causes[0]).__name__}: {causes[0]}"))
 
 
 def about(server: McpServer, what: str) -> McpError:
@@ -67,32 +67,32 @@ def _in_words(error: BaseException, server: McpServer, watch: Watch) -> str | No
     if isinstance(error, MCPError):
         return _protocol_error(error, server, watch)
     if isinstance(error, ValidationError):
-        return f"an answer that breaks the protocol: {server.shown(_first(error), _WORDS)}"
+        return f"an answer that breaks the protocol: {server.quote(_first(error), _WORDS)}"
     if isinstance(error, httpx2.HTTPStatusError):
         return _refused(server, error.response.status_code)
     if isinstance(error, httpx2.SSEError) and _TOO_LONG in str(error):
         return f"one message is too large to be read over SSE{_other_transport(server)}"
     if isinstance(error, httpx2.SSEError):
-        message = server.shown(str(error), _WORDS).rstrip(".")
+        message = server.quote(str(error), _WORDS).rstrip(".")
         return f"{message}; {_NOT_MCP}{_other_transport(server)}"
     if isinstance(error, httpx2.ConnectError):
-        return f"no connection: {server.shown(str(error), _WORDS) or 'refused'}"
+        return f"no connection: {server.quote(str(error), _WORDS) or 'refused'}"
     if isinstance(error, httpx2.TimeoutException):
         return f"no answer within {server.timeout_s:g} s ({server.time_limit})"
     if isinstance(error, httpx2.HTTPError):
-        return f"the connection broke: {server.shown(str(error) or type(error).__name__, _WORDS)}"
+        return f"the connection broke: {server.quote(str(error) or type(error).__name__, _WORDS)}"
     if isinstance(error, OSError):
         doing = "started" if server.transport == "stdio" else "reached"
-        return f"cannot be {doing}: {server.shown(os_reason(error), _WORDS)}"
+        return f"cannot be {doing}: {server.quote(os_reason(error), _WORDS)}"
     if isinstance(error, RuntimeError) and "protocol version" in str(error):
-        return server.shown(str(error), _WORDS)
+        return server.quote(str(error), _WORDS)
     return None
 
 
 def _protocol_error(error: MCPError, server: McpServer, watch: Watch) -> str:
     from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_TIMEOUT
 
-    message = server.shown(error.message, _WORDS)
+    message = server.quote(error.message, _WORDS)
     # Servers also use this code for their own errors.
     if error.code == REQUEST_TIMEOUT and error.message.endswith(" timed out"):
         return f"no answer within {server.timeout_s:g} s ({server.time_limit}){_junk(server, watch)}"
@@ -143,10 +143,10 @@ def _other_transport(server: McpServer) -> str:
 
 def _ended(server: McpServer, watch: Watch) -> str:
     watch.stderr.seek(0)
-    lines = [line for line in server.scrubbed(watch.stderr.read()).splitlines() if line.strip()]
+    lines = [line for line in server.without_secrets(watch.stderr.read()).splitlines() if line.strip()]
     # Frames of tracebacks are indented. What follows an error may be a banner or a version.
     naming = [line for line in lines if not line[0].isspace() and _NAMES_ERROR.search(line)]
-    quoted = [server.shown(line, _WORDS) for line in (naming or lines)[-_QUOTED:]]
+    quoted = [server.quote(line, _WORDS) for line in (naming or lines)[-_QUOTED:]]
     return "it exited before it answered; it said" + (
         f": {' | '.join(quoted)}" if quoted else " nothing on stderr"
     )
@@ -155,7 +155,7 @@ def _ended(server: McpServer, watch: Watch) -> str:
 def _junk(server: McpServer, watch: Watch) -> str:
     if watch.junk is None:
         return ""
-    return f"; it wrote something that is not a JSON-RPC message: {server.shown(watch.junk, _WORDS)}"
+    return f"; it wrote something that is not a JSON-RPC message: {server.quote(watch.junk, _WORDS)}"
 
 
 def _first(error: ValidationError) -> str:

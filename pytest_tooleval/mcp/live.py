@@ -14,7 +14,7 @@ from ..engine.exchange.chat import ChatAnswer
 from ..engine.tools.live import ALL_READ_ONLY, ToolSession
 from ..errors import ConfigError, McpError, ModelError
 from ..record.images import Content
-from ..record.names import meant
+from ..record.names import meaning
 from ..suite.fingerprints import fingerprint_of_bytes
 from ..suite.servers import McpSource
 from .connect import Session, connect
@@ -76,10 +76,10 @@ class LiveMcp:
         The server must mark a tool as read-only (`readOnlyHint`), because in MCP, a tool without
         annotations is destructive.
         """
-        listed = meant(tool, self._entries)
+        listed = meaning(tool, self._entries)
         if listed is None:
             return False
-        if any(meant(name, self._entries) == listed for name in names):
+        if any(meaning(name, self._entries) == listed for name in names):
             return True
         return ALL_READ_ONLY in names and _only_reads(self._entries[listed])
 
@@ -119,7 +119,7 @@ class LiveMcp:
 
         Raises McpError if the tool is gone or no longer read-only.
         """
-        old, new = (side._entries.get(meant(tool, side._entries) or "") for side in (of_suite, self))
+        old, new = (side._entries.get(meaning(tool, side._entries) or "") for side in (of_suite, self))
         if old is None or new is None:
             raise McpError(f"{_OUTDATED} no longer has this tool; {_ANEW}")
         if _only_reads(old) and not _only_reads(new):

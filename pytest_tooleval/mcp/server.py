@@ -105,12 +105,12 @@ class McpServer:
             raise ConfigError(f"not set in the environment: {', '.join(missing)}")
         return {name: os.environ[name] for name in self.env}
 
-    def shown(self, text: str, limit: int = _LONG) -> str:
+    def quote(self, text: str, limit: int = _LONG) -> str:
         """Text from the server, such as an error, on one line and without secrets."""
         # Scrub before cutting, because half of a secret would not be recognised.
-        return shorten(printable(" ".join(self.scrubbed(text)[: 20 * limit].split())), limit)
+        return shorten(printable(" ".join(self.without_secrets(text)[: 20 * limit].split())), limit)
 
-    def scrubbed(self, text: str) -> str:
+    def without_secrets(self, text: str) -> str:
         """The text without the values of the variables and the secrets in the URL."""
         sent = self._sent(self._variables)
         return scrub(text, longest_first({*sent, *secret_values()}))

@@ -96,7 +96,7 @@ def title_of(discovery: Discovery) -> str:
     return printable(shorten(discovery.name)) or "MCP server"
 
 
-class Imported(NamedTuple):
+class ImportedSuite(NamedTuple):
     """A suite with a server's tools. `left_out` has a line for each that a suite cannot contain."""
 
     suite: dict[str, Any]
@@ -105,7 +105,7 @@ class Imported(NamedTuple):
     left_out: Sequence[str]
 
 
-def imported(discovery: Discovery, before: Any, title: str, *, drafts: bool) -> Imported:
+def suite_with_tools(discovery: Discovery, before: Any, title: str, *, drafts: bool) -> ImportedSuite:
     """The suite made of a server's tools, or the one `before` with these.
 
     Names of tools that had to change are in its metadata, and are reused. ConfigError if no tool can be
@@ -123,7 +123,7 @@ def imported(discovery: Discovery, before: Any, title: str, *, drafts: bool) -> 
         metadata["mcp_names"] = functions.originals
     is_new = "metadata" not in suite
     head = {"name": suite["name"], "metadata": metadata} if is_new else {}
-    return Imported({**head, **suite, "metadata": metadata}, changes, functions.tools, left_out)
+    return ImportedSuite({**head, **suite, "metadata": metadata}, changes, functions.tools, left_out)
 
 
 def metadata_of(suite: Any) -> dict[str, Any]:

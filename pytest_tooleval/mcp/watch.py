@@ -43,7 +43,7 @@ class Watch:
         # The last list of tools as the server sent it, which the SDK refuses whole for one bad tool.
         self.listing: Mapping[str, Any] | None = None
 
-    def broken(self, problem: McpError) -> McpError:
+    def break_off(self, problem: McpError) -> McpError:
         """Record a problem and end the connection, because the SDK ignores some errors."""
         if self.problem is None:
             self.problem = problem

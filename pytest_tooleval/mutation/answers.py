@@ -19,7 +19,7 @@ from ..record.calls import ToolCall
 from ..record.results import TrialResult
 from ..record.status import APPROVED, CallStatus
 from ..record.thresholds import missed_text, missed_thresholds
-from ..record.transcript import Judged, Reply, Transcript
+from ..record.transcript import Reply, RubricVerdict, Transcript
 from ..replies.endings import no_answer
 from ..scoring.one_call import params_match
 from ..scoring.trial import score_transcript
@@ -28,7 +28,7 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, ExpectedCall
 from ..suite.mocks import SEQUENCE, WHEN
 from ..suite.name_patterns import with_fitting
-from ..suite.policies import SAME, OtherCall, replaced
+from ..suite.policies import SAME, OtherCall, fill_operands
 from ..suite.resolved import accepts, find_tool, is_expected
 from ..suite.tools import Tool
 from ..suite.types import EndedCall, ExpectedText
@@ -117,7 +117,7 @@ def score(
     case = structs.replace(case, answers="recorded")  # those above are made up
     transcript = Transcript((), tuple(replies))
     # Only a judge could decide whether the rubrics are met.
-    met = tuple(Judged(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
+    met = tuple(RubricVerdict(rubric, turn, True) for turn, rubric in to_judge(case, transcript))
     return score_transcript(case, structs.replace(transcript, judged=met))
 
 
@@ -251,7 +251,7 @@ def _looked_up(case: ResolvedCase, calls: Sequence[ToolCall]) -> Iterator[ToolCa
 def other_call(case: ResolvedCase, other: OtherCall, judged: ToolCall) -> ToolCall | None:
     """Return another call of a policy, with the values of `$same` from the judged one."""
     arguments = judged.arguments or {}
-    params = replaced(other.params or {}, SAME, lambda pointer: arguments.get(pointer[1:]))
+    params = fill_operands(other.params or {}, SAME, lambda pointer: arguments.get(pointer[1:]))
     return offered_call(case, other.tools, params)
 
 

@@ -309,7 +309,7 @@ def _other_arguments(case: ResolvedCase, right: RightTurn, index: int) -> Iterat
         looked = name in expected
         rest = {key: each for key, each in values.items() if key != name}
         yield mutant("dropped_argument", name, rest, looked=looked)
-        other = renamed(name)
+        other = rename_parameter(name)
         yield mutant("renamed_argument", other, {**rest, other: value}, looked=False)
         for kind, changed in changes(value, inside(schema, name)):
             # A value that was merely filled in has no right spelling.
@@ -332,7 +332,7 @@ def _takes_any(case: ResolvedCase, right: RightTurn, index: int) -> bool:
     return any(each.params is None and ANY_TOOL in each.tools for each in expected)
 
 
-def renamed(name: str) -> str:
+def rename_parameter(name: str) -> str:
     """Rename a parameter: `maxResults` for `max_results`, `city_name` for `city`."""
     first, *others = name.split("_")
     return first + "".join(part.capitalize() for part in others) if any(others) else f"{name}_name"

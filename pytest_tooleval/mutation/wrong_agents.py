@@ -46,7 +46,7 @@ class WrongAgent(Struct, frozen=True):
     turns: tuple[AgentTurn, ...]
 
 
-class Tried(Struct, frozen=True):
+class AgentTrial(Struct, frozen=True):
     """Whether an agent `passed` the test, and its world's last state, or why it was not tried."""
 
     passed: bool
@@ -141,8 +141,8 @@ def _other(value: Any, name: str, calls: Sequence[MutantCall]) -> Any:
     return next((each for kind, each in changed if kind == "wrong_value"), changed[0][1])
 
 
-def noticed(
-    agents: Sequence[WrongAgent], tried: Sequence[Tried]
+def sort_out(
+    agents: Sequence[WrongAgent], tried: Sequence[AgentTrial]
 ) -> tuple[list[WrongAgent], list[WrongAgent]]:
     """The wrong agents that a test noticed, and those that it accepts.
 

@@ -156,7 +156,7 @@ class _Results:
             raise pytest.UsageError(self._problem)
         if report.skipped and self._skips_cases(report.nodeid):
             run = eval_session(self._config).run
-            run.replace_facts(may_ask={**run.collected_facts.tests_by_file, report.nodeid: 0})
+            run.replace_facts(tests_by_file={**run.collected_facts.tests_by_file, report.nodeid: 0})
 
     def _skips_cases(self, nodeid: str) -> bool:
         """True for a module of tests that skipped itself, though gates need its cases."""
@@ -182,7 +182,7 @@ class _Results:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str) -> None:
         """Report the case that an xdist worker was running when it died."""
-        eval_session(self._config).run.crashed(crashitem)
+        eval_session(self._config).run.keep_crash(crashitem)
 
 
 def eval_session(config: pytest.Config) -> EvalSession:

@@ -17,7 +17,7 @@ from ..run.eval_run import EvalRun
 from ..run.nodeids import split_nodeid
 from ..run.observers import Observer, Wait
 from ..run.shards import shard_of
-from ..run.transcripts import GivenTranscripts
+from ..run.transcripts import TranscriptPool
 from ..run.unknown_names import unknown_scope
 from ..run.worker_cases import write_for_controller
 from ..settings.options import ShardNumber
@@ -27,7 +27,7 @@ from ..text import printable
 from .gc_tuning import leave_memory_at_exit, leave_out_what_is_there
 from .items import CaseItem, is_skipped
 from .preconditions import missing_model, path_of_cases
-from .processes import USAGE_ERROR, evaluates, may_ask, queued, will_run
+from .processes import USAGE_ERROR, evaluates, may_ask, next_items, will_run
 from .redaction import clean_sections
 from .suite_warnings import SuiteWarnings
 from .suites import named_suites
@@ -49,7 +49,7 @@ class CaseSession(Observer):
         # For each variant, the file and id of every collected case that it applies to.
         self.applied: dict[str, set[tuple[str, str]]] = {}
         transcripts = run.settings.asking.transcripts
-        self.transcripts = None if transcripts is None else GivenTranscripts(transcripts)
+        self.transcripts = None if transcripts is None else TranscriptPool(transcripts)
         # In an xdist worker: the items that come next.
         self._next: list[pytest.Item] = []
         self._warnings = SuiteWarnings(run.settings.asking)
@@ -114,7 +114,7 @@ class CaseSession(Observer):
         """Note which transcripts and variants have no case among the selected ones."""
         transcripts = self.transcripts
         if transcripts is not None:
-            unclaimed = (*transcripts.unread(), *transcripts.left())
+            unclaimed = (*transcripts.unread(), *transcripts.left_lines())
             without_case = transcripts.without_known_case()
             self.run.replace_facts(unclaimed=unclaimed, without_known_case=without_case)
         chosen = {split_nodeid(item.nodeid)[:2] for item in cases if not item.case.variant.label}
@@ -226,7 +226,7 @@ class CaseSession(Observer):
         # to another worker, without paying twice.
         items, most = self._next, max(16, 2 * self.run.settings.asking.concurrency)
         if self.queue.waiting <= most - most // _ONE_IN:
-            items = [*items, *queued(self.config, items[0].session.items, most)]
+            items = [*items, *next_items(self.config, items[0].session.items, most)]
         self._send(items)
 
     @pytest.hookimpl(tryfirst=True)

@@ -91,7 +91,7 @@ class ItemFactory:
         try:
             add_built_in(registry.register)
             self._file.ihook.pytest_tooleval_variants(register=registry.register)
-            variants = [variant for name in names for variant in registry.named(name)]
+            variants = [variant for name in names for variant in registry.select(name)]
         except ConfigError as error:
             raise pytest.UsageError(f"--tooleval-variant: {error}") from None
         return list({variant.label: variant for variant in variants}.values())

@@ -196,7 +196,7 @@ def settle(report: pytest.TestReport, result: CaseResult, call: pytest.CallInfo[
         report.outcome = "failed"
         vars(report).pop("wasxfail", None)
         if isinstance(report.longrepr, tuple) and call.excinfo is not None:
-            report.longrepr = told(call.excinfo, result.reason)
+            report.longrepr = reason_only(call.excinfo, result.reason)
     elif report.skipped and hasattr(report, "wasxfail") and result.outcome != "passed":
         reason = ": ".join(filter(None, (EXPECTED_FAILURE, report.wasxfail)))
         return structs.replace(result, tolerated=True, reason=reason)
@@ -205,7 +205,7 @@ def settle(report: pytest.TestReport, result: CaseResult, call: pytest.CallInfo[
     return result
 
 
-def told(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
+def reason_only(excinfo: pytest.ExceptionInfo[BaseException], reason: str) -> Any:
     """A failure that the body did not raise, such as a broken policy: only its reason."""
     shown: Any = excinfo.getrepr(style="value", chain=False)
     shown.reprtraceback.reprentries[-1].lines = [f"E   {printable(reason)}"]

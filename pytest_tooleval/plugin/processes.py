@@ -64,7 +64,7 @@ def worker_number(id: str) -> int:
     return int("".join(c for c in id if c.isdigit()) or 0)
 
 
-def queued(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> list[pytest.Item]:
+def next_items(config: pytest.Config, items: Sequence[pytest.Item], most: int) -> list[pytest.Item]:
     """The first `most` items that this worker will run after the current one, in order.
 
     xdist has no public API for this, so this reads its internal queue; empty if that has changed.

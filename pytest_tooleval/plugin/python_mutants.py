@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ..mutation.wrong_agents import AGENTS, OUTCOMES, Tried, WrongAgent
+from ..mutation.wrong_agents import AGENTS, OUTCOMES, AgentTrial, WrongAgent
 from ..python.mutant import MutantCase
 from ..python.question import QuestionContext
 from ..record.encoding import to_json
@@ -58,7 +58,7 @@ class _Mutants:
     def __init__(self, config: pytest.Config, agents: dict[str, list[WrongAgent]]) -> None:
         self._agents = agents
         self._cases: dict[str, MutantCase] = {}
-        self._tried: dict[str, dict[int, Tried]] = {}
+        self._tried: dict[str, dict[int, AgentTrial]] = {}
         config.stash[MAKE_CASE] = self._made
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -96,9 +96,9 @@ class _Mutants:
         tried = self._tried.setdefault(id, {})
         if call.when == "call":
             case = self._cases.get(item.nodeid)
-            tried[number] = (case and case.tried) or Tried(False, untried=_why(call))
+            tried[number] = (case and case.tried) or AgentTrial(False, untried=_why(call))
         elif call.excinfo is not None and number not in tried:
-            tried[number] = Tried(False, untried=_why(call))
+            tried[number] = AgentTrial(False, untried=_why(call))
         return report
 
     def pytest_sessionfinish(self) -> None:

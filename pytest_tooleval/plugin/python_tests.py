@@ -30,11 +30,11 @@ from ..scoring.registry import ScorerRegistry
 from ..secrets import clean_reason
 from ..suite.resolved import planned_trials
 from ..text import near, plural, printable
-from .items import CaseFailure, is_unasked, reason_in, settle, told
+from .items import CaseFailure, is_unasked, reason_in, reason_only, settle
 from .preconditions import missing_model, no_model
 from .processes import may_ask
 from .python_reports import add_sections, clean_report
-from .python_trials import is_assertion, repeated
+from .python_trials import body_of_trials, is_assertion
 from .settings import config_tables
 from .verdicts import leave_to_gate
 
@@ -253,7 +253,7 @@ class PythonTests:
         if counts and self._run.settings.asking.variants:
             tests = plural(counts.total(), "Python test")
             self._run.observers.warned(f"variants change cases of suites; {tests} will run unchanged")
-        self._run.replace_facts(may_ask={**self._run.collected_facts.tests_by_file, **counts})
+        self._run.replace_facts(tests_by_file={**self._run.collected_facts.tests_by_file, **counts})
         return result
 
     def pytest_fixture_setup(
@@ -271,7 +271,7 @@ class PythonTests:
             return (yield)
         self._require_fresh(pyfuncitem, case)
         body = pyfuncitem.obj
-        pyfuncitem.obj = repeated(case, body)
+        pyfuncitem.obj = body_of_trials(case, body)
         try:
             return (yield)
         finally:
@@ -371,7 +371,7 @@ class PythonTests:
         result = settle(report, result, call)
         if report.failed:
             if call.excinfo is not None and isinstance(raised, CaseFailure):
-                report.longrepr = told(call.excinfo, result.reason)
+                report.longrepr = reason_only(call.excinfo, result.reason)
             add_sections(report, result)
             result = leave_to_gate(report, result, settings) if model_failed else result
         if settings.outputs.writes_properties:

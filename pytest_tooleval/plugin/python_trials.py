@@ -16,7 +16,7 @@ from ..python.case import PythonCase
 from .items import CaseFailure
 
 
-def repeated(case: PythonCase, body: Callable[..., Any]) -> Callable[..., Any]:
+def body_of_trials(case: PythonCase, body: Callable[..., Any]) -> Callable[..., Any]:
     """A function that runs a test's body once for each trial, async as the body is."""
     if inspect.iscoroutinefunction(body):
 

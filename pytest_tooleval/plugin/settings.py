@@ -13,7 +13,7 @@ import pytest
 
 from ..errors import ConfigError
 from ..settings.options import HISTORY, JUDGING, OPTIONS, ShardNumber
-from ..settings.reading import GivenOptions, read_baseline, read_gating, read_history, read_trials
+from ..settings.reading import UserOptions, read_baseline, read_gating, read_history, read_trials
 from ..settings.settings import WITHOUT_SECRETS, Asking, Outputs, Settings
 from ..suite.overrides import Overrides
 from .options import ini_options, typed_options
@@ -34,11 +34,11 @@ def read_settings(config: pytest.Config) -> Settings:
     left: dict[str, Any] = {}
     if typed.keys() & {"model", "resume", "estimate"}:
         ini.pop("transcripts", None)  # the ini file applies to all runs
-    options = GivenOptions(OPTIONS.values(), typed, ini)
+    options = UserOptions(OPTIONS.values(), typed, ini)
     try:
         if "shard" in typed:
             ini, left = _split_ini(options, ini)
-            options = GivenOptions(OPTIONS.values(), typed, ini)
+            options = UserOptions(OPTIONS.values(), typed, ini)
         options.check()
         settings = _read(config, options, left)
         settings = _of_shard(settings, settings.shard) if settings.shard else settings
@@ -54,7 +54,7 @@ def read_settings(config: pytest.Config) -> Settings:
     return dataclasses.replace(settings, asking=asking.with_share(of, process.number % of))
 
 
-def _split_ini(options: GivenOptions, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_ini(options: UserOptions, ini: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The ini file's and preset's options without those left to a merge, and the latter by name."""
     left = {option.key: option.name for option in (*JUDGING, HISTORY)}
     in_use = {key: value for key, value in {**options.sets, **ini}.items() if key not in left}
@@ -72,7 +72,7 @@ def _of_shard(settings: Settings, shard: ShardNumber) -> Settings:
     )
 
 
-def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[str, Any]) -> Settings:
+def _read(config: pytest.Config, options: UserOptions, left_to_merge: Mapping[str, Any]) -> Settings:
     transcripts = _transcripts(config, options)
     reports = _reports(config, options)
     process, shard, baseline = process_of(config), _shard(config, options, reports), None
@@ -113,7 +113,7 @@ def _read(config: pytest.Config, options: GivenOptions, left_to_merge: Mapping[s
         options={name: value for name, value in options.record().items() if name != "events"},
         preset=options.preset,
         preset_text=options.preset_text,
-        replaced=tuple(options.replaced),
+        replaced=tuple(options.replaced_texts),
         asking=asking,
         gating=gating,
         outputs=outputs,
@@ -129,9 +129,7 @@ def _properties(config: pytest.Config) -> bool:
     return not writes or config.getini("junit_family") != "xunit2"
 
 
-def _shard(
-    config: pytest.Config, options: GivenOptions, reports: Sequence[Report]
-) -> ShardNumber | None:
+def _shard(config: pytest.Config, options: UserOptions, reports: Sequence[Report]) -> ShardNumber | None:
     shard: ShardNumber | None = options["shard"]
     if shard is None or config.option.collectonly or options["estimate"]:
         return shard
@@ -144,7 +142,7 @@ def _shard(
 
 
 def _models(
-    config: pytest.Config, options: GivenOptions, transcripts: Sequence[OutsideTranscript] | None
+    config: pytest.Config, options: UserOptions, transcripts: Sequence[OutsideTranscript] | None
 ) -> tuple[ModelSpec, ...]:
     if transcripts is not None:
         from ..engine.models.spec import HttpModel
@@ -166,7 +164,7 @@ def _resolved(config: pytest.Config, names: Sequence[str]) -> tuple[ModelSpec, .
     return tuple(resolve_models(names, config_tables(config)))
 
 
-def _transcripts(config: pytest.Config, options: GivenOptions) -> tuple[OutsideTranscript, ...] | None:
+def _transcripts(config: pytest.Config, options: UserOptions) -> tuple[OutsideTranscript, ...] | None:
     names = options["transcripts"]
     if not names:
         return None
@@ -209,7 +207,7 @@ def _read_tables(config: pytest.Config) -> ModelTables:
     return first
 
 
-def _allowed_tools(config: pytest.Config, options: GivenOptions) -> tuple[str, ...]:
+def _allowed_tools(config: pytest.Config, options: UserOptions) -> tuple[str, ...]:
     """The allowed tools. Only the command line itself can allow them, never the project."""
     option, entries = "--tooleval-allow-tools", options.typed.get("allow_tools", [])
     if entries and not process_of(config).is_worker:
@@ -223,7 +221,7 @@ def _allowed_tools(config: pytest.Config, options: GivenOptions) -> tuple[str, .
     return tuple(name for names in options["allow_tools"] for name in names)
 
 
-def _reports(config: pytest.Config, options: GivenOptions) -> tuple[Report, ...]:
+def _reports(config: pytest.Config, options: UserOptions) -> tuple[Report, ...]:
     if not options["report"]:
         return ()
     from ..reports.outputs import check_reports, report_of
@@ -235,7 +233,7 @@ def _reports(config: pytest.Config, options: GivenOptions) -> tuple[Report, ...]
     return reports
 
 
-def _cassette(config: pytest.Config, options: GivenOptions) -> Path | None:
+def _cassette(config: pytest.Config, options: UserOptions) -> Path | None:
     if options["cassette"] is None:
         return None
     if options["resume"]:

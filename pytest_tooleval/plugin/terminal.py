@@ -121,7 +121,7 @@ class Terminal(Observer):
             if hasattr(report.longrepr, "reprcrash"):
                 longrepr = report.longrepr
                 short = f"{longrepr.reprcrash.message} (-v shows more)"
-                report.longrepr = _Coloured(longrepr, str(longrepr) if number < bodies else short)
+                report.longrepr = _ColouredText(longrepr, str(longrepr) if number < bodies else short)
         _shorten_repeated(terminalreporter.getreports("error"))
         for report in terminalreporter.getreports("error"):
             row = self._row_of(report)
@@ -240,7 +240,7 @@ class Terminal(Observer):
 
 def _unnamed(reporter: pytest.TerminalReporter, document: RowsDocument) -> int:
     """The number of cases, and of Python tests without a row, that were skipped without a model."""
-    cases = sum(case.model == "" for case in document.unchanged)
+    cases = sum(case.model == "" for case in document.plain_cases)
     tests = [each for each in reporter.getreports("skipped") if not hasattr(each, "tooleval")]
     reason = no_model(reporter.config) if tests else ""
     return cases + sum(reason in str(test.longrepr) for test in tests)
@@ -342,10 +342,10 @@ def _shorten_repeated(reports: Iterable[Any]) -> None:
             if earlier is not report:
                 file, _, name = earlier.nodeid.partition("::")
                 name = name if report.nodeid.startswith(f"{file}::") else earlier.nodeid
-                report.longrepr = _Coloured(longrepr, printable(f"the same as for {name}"))
+                report.longrepr = _ColouredText(longrepr, printable(f"the same as for {name}"))
 
 
-class _Coloured:
+class _ColouredText:
     """The text of a failed case, with colours."""
 
     def __init__(self, shown: Any, text: str) -> None:

@@ -36,7 +36,7 @@ _ERROR_LINES = 20
 _event = msgspec.json.Decoder(RowEvent)
 
 
-class Ended(NamedTuple):
+class RunExit(NamedTuple):
     """How a run ended; `errors` is the end of its standard error, without secrets and safe to show."""
 
     exitstatus: int
@@ -51,7 +51,7 @@ class EventLine(NamedTuple):
     place: int
 
 
-def run_pytest(arguments: Sequence[str], *, has_secrets: bool) -> Ended:
+def run_pytest(arguments: Sequence[str], *, has_secrets: bool) -> RunExit:
     """Run pytest in this terminal. Without secrets, cases that cannot be asked are skipped."""
     kept: deque[bytes] = deque(maxlen=_ERROR_LINES)
     child = subprocess.Popen(
@@ -74,7 +74,7 @@ def run_pytest(arguments: Sequence[str], *, has_secrets: bool) -> Ended:
             child.wait()
     passing.join(_TICK_S)  # a program that it left behind may hold the pipe open
     text = b"".join(kept).decode("utf-8", "replace")
-    return Ended(child.returncode, printable(scrub(text, secret_values()), keep_newlines=True).strip())
+    return RunExit(child.returncode, printable(scrub(text, secret_values()), keep_newlines=True).strip())
 
 
 class Child:
@@ -141,7 +141,7 @@ class Child:
                         yield EventLine(_event.decode(line), line, place)
                         place, line = place + len(line), b""
 
-    def estimated(self, timeout_s: float | None = None) -> Estimated | None:
+    def read_estimate(self, timeout_s: float | None = None) -> Estimated | None:
         """What a run with --tooleval-estimate would send, once it has ended; None if it failed."""
         estimates = [line.event for line in self.events(timeout_s) if isinstance(line.event, Estimated)]
         return estimates[0] if estimates else None

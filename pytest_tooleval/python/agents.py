@@ -151,7 +151,7 @@ class AgentOfTest:
         """The tools that a library's agent offers to its model. Raises ConfigError."""
         assert self.kind is not None
         try:
-            return await self.kind.offered(self.agent)
+            return await self.kind.offered_tools(self.agent)
         except Exception as error:
             raise ConfigError(f"agent: its tools cannot be listed: {error_text(error)}") from None
 

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any, SupportsIndex, overload
 
 from ..errors import CannotCompare, ScoringError
-from ..matchers.compare import augmented
+from ..matchers.compare import augment
 from ..matchers.modes import Mode
 from ..record.calls import ToolCall
-from ..record.names import meant, undecorated
+from ..record.names import bare_name, meaning
 from ..scoring.one_call import argument_lines, compare_arguments
 from ..text import near
 from .like import RULES, as_written
@@ -38,7 +38,7 @@ class Call:
     @classmethod
     def of(cls, tool_call: ToolCall, tools: Collection[str] = ()) -> Call:
         """A call that was made, of the one of these tools that its name means."""
-        call = cls(meant(tool_call.name, tools) or undecorated(tool_call.name, tools) or tool_call.name)
+        call = cls(meaning(tool_call.name, tools) or bare_name(tool_call.name, tools) or tool_call.name)
         call.arguments, call.tool_call = tool_call.arguments or {}, tool_call
         return call
 
@@ -236,5 +236,5 @@ def paired(calls: list[Call], expected: list[Any]) -> dict[int, int]:
     fits = [[index for index, each in enumerate(calls) if each == wanted] for wanted in expected]
     taken: dict[int, int] = {}
     for wanted in range(len(expected)):
-        augmented(wanted, fits, taken)
+        augment(wanted, fits, taken)
     return {wanted: got for got, wanted in taken.items()}

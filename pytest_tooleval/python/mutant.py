@@ -15,9 +15,9 @@ from msgspec import structs
 from ..engine.models.spec import CallableModel
 from ..errors import ConfigError
 from ..mutation.results import MutantCall
-from ..mutation.wrong_agents import AgentTurn, Tried, WrongAgent
+from ..mutation.wrong_agents import AgentTrial, AgentTurn, WrongAgent
 from ..record.results import CaseResult
-from ..record.transcript import Judged
+from ..record.transcript import RubricVerdict
 from ..run.asker import Asker, RunningDialogue
 from ..text import canonical
 from ..worlds.plain import state_of
@@ -33,7 +33,7 @@ class MutantCase(PythonCase):
     """
 
     def __init__(self, setting: QuestionContext, asker: Asker, agent: WrongAgent) -> None:
-        self.tried: Tried | None = None
+        self.tried: AgentTrial | None = None
         self._turns = agent.turns
         setting = dataclasses.replace(setting, trials=1, marked_trials=None, rule=None, cassette=None)
         setting = dataclasses.replace(setting, plain_model=lambda: self._spec(False))
@@ -58,7 +58,7 @@ class MutantCase(PythonCase):
     def conclude(self) -> CaseResult:
         result = super().conclude()
         error = next((trial.error for trial in result.trials if trial.error), None)
-        self.tried = Tried(
+        self.tried = AgentTrial(
             result.outcome == "passed", self._state(), error.message if error is not None else ""
         )
         self.question = None  # it is no case of this run
@@ -78,9 +78,9 @@ class MutantCase(PythonCase):
 class _JudgedRun(AgentRun):
     """A run whose judge finds every rubric met, as only a model could tell."""
 
-    def _judging(self, rubric: str) -> concurrent.futures.Future[Judged]:
-        met: concurrent.futures.Future[Judged] = concurrent.futures.Future()
-        met.set_result(Judged(rubric, 0, True))
+    def _judging(self, rubric: str) -> concurrent.futures.Future[RubricVerdict]:
+        met: concurrent.futures.Future[RubricVerdict] = concurrent.futures.Future()
+        met.set_result(RubricVerdict(rubric, 0, True))
         return met
 
 

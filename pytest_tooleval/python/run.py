@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from ..errors import ConfigError, ModelError, ToolevalError
-from ..jsonschemas.parameters import taken
+from ..jsonschemas.parameters import parameters_of
 from ..record.made_calls import calls_made
 from ..record.metrics import BUILT_IN
 from ..record.results import Score
-from ..record.transcript import Judged, Measures, Reply, Transcript, measures_of
+from ..record.transcript import Measures, Reply, RubricVerdict, Transcript, measures_of
 from ..run.asker import Asker, RunningDialogue
 from ..suite.case import ResolvedCase
 from ..suite.resolved import prompt_messages
@@ -36,7 +36,7 @@ class RunUsage(NamedTuple):
 class Judgement:
     """A judge's verdict, which is true if the rubric is met."""
 
-    def __init__(self, judged: Judged) -> None:
+    def __init__(self, judged: RubricVerdict) -> None:
         self.passed = judged.passed
         self.reason = judged.reason
 
@@ -55,7 +55,7 @@ class AgentRun:
         self._running = running
         self._asker = asker
         self.scores: dict[str, Score] = {}
-        self.judged: list[Judged] = []
+        self.judged: list[RubricVerdict] = []
         self.coroutines = Coroutines()
         # Why there is no answer, once a reply or the judge has none.
         self.error: ModelError | None = None
@@ -86,7 +86,7 @@ class AgentRun:
     @cached_property
     def _tools(self) -> Mapping[str, Collection[str] | None]:
         """The parameters of each offered tool; None for any."""
-        return {tool.name: taken(tool.parameters) for tool in self._case.tools}
+        return {tool.name: parameters_of(tool.parameters) for tool in self._case.tools}
 
     @property
     def text(self) -> str:
@@ -206,14 +206,14 @@ class AgentRun:
             self._fail(error)
         return self._verdict(verdict)
 
-    def _judging(self, rubric: str) -> concurrent.futures.Future[Judged]:
+    def _judging(self, rubric: str) -> concurrent.futures.Future[RubricVerdict]:
         __tracebackhide__ = True
         try:
             return self._asker.judge(self._asked.job, rubric, self.transcript)
         except ModelError as error:
             self._fail(error)
 
-    def _verdict(self, verdict: Judged | ModelError) -> Judgement:
+    def _verdict(self, verdict: RubricVerdict | ModelError) -> Judgement:
         __tracebackhide__ = True
         if isinstance(verdict, ModelError):
             self._fail(verdict)

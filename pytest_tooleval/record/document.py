@@ -11,7 +11,7 @@ from .comparison import Comparison
 from .fields import doc
 from .gates import Gate
 from .identity import shared_names
-from .results import CaseResult, CaseRow, unchanged
+from .results import CaseResult, CaseRow, without_variants
 from .run import SummedRun
 from .summary import ModelSummary, SuiteSummary
 from .variants import ComparedVariant
@@ -35,9 +35,9 @@ class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
     ] = ()
 
     @property
-    def unchanged(self) -> Sequence[CaseRow]:
+    def plain_cases(self) -> Sequence[CaseRow]:
         """The cases without those under a variant, which sums, gates and the baseline ignore."""
-        return unchanged(self.cases) if self.variants else self.cases
+        return without_variants(self.cases) if self.variants else self.cases
 
     @property
     def leaks(self) -> Sequence[CaseRow]:

@@ -10,7 +10,7 @@ from .status import APPROVED, NOT_RUN, CallStatus, LastAnswer, last_answers, rep
 from .transcript import Reply, status_of, text_of
 
 
-class MadeCall(NamedTuple):
+class CallRecord(NamedTuple):
     """A call, the number of its reply, and how it ended. Negative numbers are the case's own messages.
 
     `status` None is unknown, as is `answer` None. `answered_after` is the number of the reply
@@ -49,12 +49,12 @@ class MadeCall(NamedTuple):
         """The number of the reply after which it was answered, or that made it."""
         return self.reply_index if self.answered_after is None else self.answered_after
 
-    def came_after(self, other: MadeCall) -> bool:
+    def came_after(self, other: CallRecord) -> bool:
         """Whether it began after another call was answered."""
         return other.ended_at_reply < self.first_unknown
 
 
-def calls_made(replies: Sequence[Reply], first: int = 0) -> list[list[MadeCall]]:
+def calls_made(replies: Sequence[Reply], first: int = 0) -> list[list[CallRecord]]:
     """Return the calls of each reply. `first` is the number of the first reply."""
     answers = last_answers([([call.id for call in each.calls], each.tool_answers) for each in replies])
     answers = [_after_inner(replies, number, each) for number, each in enumerate(answers)]
@@ -79,14 +79,14 @@ def _after_inner(
 
 def _made_call(
     reply: Reply, call: ToolCall, index: int, answer: LastAnswer | None, first: int, number: int
-) -> MadeCall:
+) -> CallRecord:
     status = next(iter(reply.statuses[index : index + 1]), None)
     first_unknown = first + number - reply.unanswered_before
     if answer is None:
-        return MadeCall(call, first + number, first_unknown, status)
+        return CallRecord(call, first + number, first_unknown, status)
     if not reply.statuses:
         status = status_of(answer.message)
-    return MadeCall(
+    return CallRecord(
         call,
         first + number,
         first_unknown,

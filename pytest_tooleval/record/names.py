@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from ..text import folded
+from ..text import fold_case
 from .calls import ToolCall
 
 # What models, servers and agents add to a tool's name.
@@ -25,16 +25,16 @@ def same_tool(one: str, other: str, offered: Iterable[str]) -> bool:
     """True if two names mean the same one of the offered tools."""
     if one == other:
         return True
-    key = folded(one)
-    return key == folded(other) and len({name for name in offered if folded(name) == key}) < 2
+    key = fold_case(one)
+    return key == fold_case(other) and len({name for name in offered if fold_case(name) == key}) < 2
 
 
-def meant(name: str, offered: Collection[str]) -> str | None:
+def meaning(name: str, offered: Collection[str]) -> str | None:
     """Return the offered tool that a name means; None if it means none of them."""
     if name in offered:
         return name
-    key = folded(name)
-    tools = {each for each in offered if folded(each) == key}
+    key = fold_case(name)
+    tools = {each for each in offered if fold_case(each) == key}
     return tools.pop() if len(tools) == 1 else None
 
 
@@ -44,21 +44,21 @@ class OfferedNames:
     def __init__(self, names: Iterable[str]) -> None:
         self._by_key: dict[str, set[str]] = {}
         for name in names:
-            self._by_key.setdefault(folded(name), set()).add(name)
+            self._by_key.setdefault(fold_case(name), set()).add(name)
 
-    def meant(self, name: str) -> str | None:
+    def find(self, name: str) -> str | None:
         """Return the tool that a name means; None if it means none of them."""
-        return meant(name, self._by_key.get(folded(name), ()))
+        return meaning(name, self._by_key.get(fold_case(name), ()))
 
 
-def qualified(name: str, namespace: str | None) -> str:
+def full_name(name: str, namespace: str | None) -> str:
     """Return the name of a tool, with its namespace if it has one."""
     return f"{namespace}.{name}" if namespace else name
 
 
-def undecorated(name: str, offered: Collection[str]) -> str | None:
+def bare_name(name: str, offered: Collection[str]) -> str | None:
     """Return the offered tool whose decorated name this is; None unless exactly one fits."""
-    tools = {tool for bare in _bare_names(name) if (tool := meant(bare, offered)) is not None}
+    tools = {tool for bare in _bare_names(name) if (tool := meaning(bare, offered)) is not None}
     return tools.pop() if len(tools) == 1 else None
 
 
@@ -98,37 +98,37 @@ class KnownTools(NamedTuple):
         """Make it of tools, given by name, namespace and schema."""
         tools = list(tools)
         names = _spellings((name, space) for name, space, _ in tools)
-        schemas = {qualified(name, space): schema for name, space, schema in tools}
+        schemas = {full_name(name, space): schema for name, space, schema in tools}
         return cls(names, schemas, exact, prefix, in_text)
 
     def has(self, name: str) -> bool:
         """True if a call with this name is to one of the tools."""
-        return meant(self.canonical_name(name), self.names) is not None
+        return meaning(self.canonical_name(name), self.names) is not None
 
     def canonical_name(self, name: str, namespace: str = "") -> str:
         """Return the name of the tool that a call means.
 
         If no tool has a namespace, the call's namespace is ignored.
         """
-        spelled = meant(name, self.names)
+        spelled = meaning(name, self.names)
         if spelled is None and self.prefix and name.startswith(self.prefix):
             name = name.removeprefix(self.prefix)
-            spelled = meant(name, self.names)
-        if spelled is None and not self.exact and (bare := undecorated(name, self.names)):
+            spelled = meaning(name, self.names)
+        if spelled is None and not self.exact and (bare := bare_name(name, self.names)):
             name = spelled = bare
         if all(name == whole for name, whole in self.names.items()):
             return name
-        whole = qualified(name, namespace)
+        whole = full_name(name, namespace)
         if spelled is None:
             return whole
         is_whole = self.names[spelled] == spelled
         if not namespace:
             return name if is_whole else self.names[spelled]
-        return name if is_whole and meant(whole, self.names) is None else whole
+        return name if is_whole and meaning(whole, self.names) is None else whole
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """Return the schema of a tool's parameters; None for an unknown tool."""
-        spelled = meant(self.canonical_name(name), self.names)
+        spelled = meaning(self.canonical_name(name), self.names)
         return None if spelled is None else self.schemas.get(self.names[spelled])
 
     def read(self, call: ToolCall, namespace: str = "", *, cut_off: bool = False) -> ToolCall:
@@ -157,7 +157,7 @@ def _spellings(tools: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     The tools are given by name and namespace. A model without namespaces calls `find`, or `crm_find`
     if there are several.
     """
-    whole = {qualified(name, space): (name, space) for name, space in tools}
+    whole = {full_name(name, space): (name, space) for name, space in tools}
     names = {each: each for each in whole}
     bare = [name for name, _ in whole.values()]
     for full, (name, space) in whole.items():

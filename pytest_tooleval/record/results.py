@@ -159,7 +159,7 @@ class TrialRow(Measures, frozen=True, kw_only=True, gc=False):
         return {metric: score.value for metric, score in self.scores.items()}
 
     @property
-    def spent(self) -> dict[str, float | None]:
+    def amounts(self) -> dict[str, float | None]:
         """The amounts that `metrics.LIMITS` limits, by the limit's name; None if unknown."""
         return {
             "max_calls": self.calls_made,
@@ -327,7 +327,7 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
         return self.tolerated and self.reason.startswith(EXPECTED_FAILURE)
 
 
-def unchanged(cases: Iterable[CaseRow]) -> list[CaseRow]:
+def without_variants(cases: Iterable[CaseRow]) -> list[CaseRow]:
     """Return the cases without those under a variant."""
     return [case for case in cases if not case.variant]
 

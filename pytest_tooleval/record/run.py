@@ -59,7 +59,7 @@ class AskedModel(Struct, frozen=True, gc=False):
     by_test: Annotated[bool, doc("Whether it is an agent that a Python test passed.")] = False
 
 
-class Spent(Struct, frozen=True, gc=False):
+class Payments(Struct, frozen=True, gc=False):
     """The paid answers of a run, including those of discarded trials."""
 
     answers: Annotated[int, doc("Answers of the model, without cached ones.", ge=0)] = 0
@@ -70,7 +70,7 @@ class Spent(Struct, frozen=True, gc=False):
     ] = 0
 
     @classmethod
-    def of(cls, cost_usd: float | None, at_least: bool = False, cancelled: bool = False) -> Spent:
+    def of(cls, cost_usd: float | None, at_least: bool = False, cancelled: bool = False) -> Payments:
         """Count one answer, or one request that was cancelled.
 
         None is an unknown price, and `at_least` a partly unknown one.
@@ -81,8 +81,8 @@ class Spent(Struct, frozen=True, gc=False):
             else cls(1, int(cost_usd is not None and not at_least), cost_usd or 0.0)
         )
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(
+    def __add__(self, other: Payments) -> Payments:
+        return Payments(
             self.answers + other.answers,
             self.priced + other.priced,
             self.usd + other.usd,
@@ -90,11 +90,11 @@ class Spent(Struct, frozen=True, gc=False):
         )
 
 
-def add_up(*parts: Mapping[str, Spent]) -> dict[str, Spent]:
+def add_up(*parts: Mapping[str, Payments]) -> dict[str, Payments]:
     """Add up what was spent on each model in all parts of a run."""
     # Copy the keys, as another thread may still be counting.
     payers = dict.fromkeys(payer for part in parts for payer in list(part))
-    return {payer: sum((part.get(payer, Spent()) for part in parts), Spent()) for payer in payers}
+    return {payer: sum((part.get(payer, Payments()) for part in parts), Payments()) for payer in payers}
 
 
 class Unreadable(Struct, frozen=True, gc=False):
@@ -141,7 +141,7 @@ class Run(Struct, frozen=True, kw_only=True, gc=False):
     ] = None
     max_cost_usd: Annotated[float | None, doc("The value of --tooleval-max-cost.")] = None
     spent: Annotated[
-        dict[str, Spent],
+        dict[str, Payments],
         doc(
             "The label of a model to what was spent on it; the label of a judge or "
             "simulated user ends in `(as judge)` or `(as user)`."

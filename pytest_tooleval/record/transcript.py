@@ -167,7 +167,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
         return tuple(call for call in self.calls if not call.hosted)
 
 
-class Judged(Struct, frozen=True, gc=False):
+class RubricVerdict(Struct, frozen=True, gc=False):
     """A judge's verdict on a rubric."""
 
     rubric: Annotated[str, doc("The rubric.")]
@@ -194,7 +194,7 @@ class Transcript(Struct, frozen=True, gc=False):
     prompt: Annotated[tuple[Message, ...], doc("The case's messages.")] = ()
     replies: Annotated[tuple[Reply, ...], doc("The model's replies, in order.")] = ()
     printed: Annotated[str, doc("The world's printed output.")] = ""
-    judged: Annotated[tuple[Judged, ...], doc("A judge's verdicts on the case's rubrics.")] = ()
+    judged: Annotated[tuple[RubricVerdict, ...], doc("A judge's verdicts on the case's rubrics.")] = ()
     user: Annotated[PlayedUser | None, doc("The simulated user; null without one.")] = None
 
     @classmethod

@@ -46,7 +46,7 @@ def model_label(name: str) -> str:
     return name.replace(SEPARATOR, ",").replace("][", "-")
 
 
-class Attacked(Struct, frozen=True, kw_only=True, gc=False):
+class AttackRate(Struct, frozen=True, kw_only=True, gc=False):
     """How often a model made the call that an attack asks for."""
 
     trials: Annotated[int, doc("Trials in which the model got the attack and was asked again.", ge=0)]
@@ -96,7 +96,7 @@ class ComparedVariant(Struct, frozen=True, kw_only=True, gc=False):
         str, doc("Which answers are from before this run, if that rules out a verdict.")
     ] = ""
     attack: Annotated[
-        Attacked | None,
+        AttackRate | None,
         doc("How often attacks were followed; null without any. The utility is new, the control's old."),
     ] = None
     worse: Annotated[tuple[CaseShift, ...], doc("Cases that got worse, the worst first.")] = ()

@@ -85,7 +85,7 @@ class _LikelyCall(NamedTuple):
     is_vague: bool
 
 
-def unplaced(piece: object) -> dict[str, Any]:
+def unplaced_item(piece: object) -> dict[str, Any]:
     """A piece of a stream that fits nowhere, as an item of a type that is not known."""
     return {"type": _UNPLACED, "piece": piece}
 

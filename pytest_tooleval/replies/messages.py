@@ -134,7 +134,7 @@ def read_message(
         searches=searches_in(message),
         format=reading.format,
         recovered_calls=reading.recovered,
-        lost_calls=reading.lost,
+        lost_calls=reading.lost_calls,
         dialect=reading.dialect,
         unread=unread,
         finish_reason=reason,

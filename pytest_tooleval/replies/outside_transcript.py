@@ -68,7 +68,7 @@ def unread_text(kinds: Iterable[str]) -> str:
     return f"{items} of types that are not known here: {', '.join(named)}{more}"
 
 
-def worded(message: Message) -> Message:
+def as_words(message: Message) -> Message:
     """The message with a word in place of each picture or file."""
     content = message.get("content")
     if not isinstance(content, list):

@@ -23,7 +23,7 @@ from ..figures import (
 )
 from ..record.document import RowsDocument
 from ..record.metrics import ordered_metrics
-from ..text import aligned, shown
+from ..text import align_rows, shown
 
 # Scores of models and suites, whole or in short; lists of runs, in the terminal and on the page; what
 # the page says of a trial and of a reply; CSV's rows, which are trials; metrics of two runs; variants.
@@ -157,7 +157,7 @@ def table_of(
 def rounding_bounds(document: RowsDocument) -> tuple[float, ...]:
     """The thresholds and gates of a run, which no rounded score of it may seem to pass or miss."""
     gates = {gate.needed for gate in document.gates if gate.kind == "fail_under"}
-    limits = gates.union(*(case.thresholds.values() for case in document.unchanged))
+    limits = gates.union(*(case.thresholds.values() for case in document.plain_cases))
     return tuple(sorted(each for each in limits if each is not None))
 
 
@@ -166,7 +166,7 @@ def table_lines(table: Table) -> list[str]:
     texts = [index for index, each in enumerate(table.columns) if each.format in ("name", "verdict")]
     titles = [each.heading for each in table.columns]
     rows = ([cell(record, each, table.limits) for each in table.columns] for record in table.records)
-    return aligned([titles, *rows], texts=texts) if table.records else []
+    return align_rows([titles, *rows], texts=texts) if table.records else []
 
 
 def columns_at(view: View, records: Sequence[RowDict], only: Collection[str] | None) -> list[Column]:

@@ -13,7 +13,7 @@ from ..record.comparison import CaseShift, ComparedRun, Comparison, Incomparable
 from ..record.document import RowsDocument
 from ..record.identity import Identity
 from ..record.results import CaseRow
-from ..text import aligned, plural, printable, shown
+from ..text import align_rows, plural, printable, shown
 from ..verdicts.run_summary import excuse
 from .columns import Table, table_lines, table_of
 from .model_lines import VERDICTS
@@ -74,7 +74,7 @@ def render_comparison(comparison: Comparison) -> list[str]:
     if metrics := table_lines(metrics_table(comparison)):
         lines += ["", *metrics]
     if changes:
-        lines += ["", *_cut(aligned(changes, texts=(0, 1, 2)))]
+        lines += ["", *_cut(align_rows(changes, texts=(0, 1, 2)))]
     lines += ["", f"{plural(comparison.cases.same, 'case')} in both", *list_lines(lists)]
     verdict = comparison.verdict if comparison.is_only_unsure else VERDICTS[comparison.verdict][0]
     return [*lines, "", f"comparison {verdict}: {printable(comparison.message)}"]
@@ -156,7 +156,7 @@ def listed_cases(document: RowsDocument, listed: Callable[[CaseRow], bool]) -> l
         if group.is_moved
     }
     cases = []
-    for row in (*document.unchanged, *document.leaks):
+    for row in (*document.plain_cases, *document.leaks):
         group, move = moved.get(row.identity, ("", None))
         if row.called_forbidden:
             group = "forbidden"

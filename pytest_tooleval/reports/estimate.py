@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..figures import usd_text
 from ..record.events import Estimated
-from ..text import aligned, printable
+from ..text import align_rows, printable
 
 
 def estimate_lines(estimated: Estimated) -> list[str]:
@@ -23,7 +23,7 @@ def estimate_lines(estimated: Estimated) -> list[str]:
         cells.append([printable(row.model), *counts, cost])
     if all(row[5] == "-" for row in cells[1:]):
         cells = [[*row[:5], row[6]] for row in cells]
-    lines = [*aligned(cells, texts=(0,))]
+    lines = [*align_rows(cells, texts=(0,))]
     if any(row.prompt_tokens for row in rows):
         lines.append("prompt tokens: one for each 4 characters of the first question and its tools")
     if not all(row.has_price for row in rows):

@@ -40,16 +40,16 @@ def annotations(
     for unread in document.run.unreadable:
         title = {"file": _file(unread.file, rootpath, workspace), "title": "cannot be read"}
         by_level["error"].append(_command("error", title, unread.reason))
-    if document.cases and all(case.outcome == "skipped" for case in document.unchanged):
-        title = {"title": f"not evaluated: 0 of {len(document.unchanged)}"}
-        by_level["warning"].append(_command("warning", title, document.unchanged[0].reason))
+    if document.cases and all(case.outcome == "skipped" for case in document.plain_cases):
+        title = {"title": f"not evaluated: 0 of {len(document.plain_cases)}"}
+        by_level["warning"].append(_command("warning", title, document.plain_cases[0].reason))
     for gate in gates:
         if failures or not gate.failed:
             _add(by_level, f"gate: {gate.name}", gate)
     if baseline and (failures or not baseline.failed) and not baseline.is_only_unsure:
         _add(by_level, "baseline", baseline)
     for outcome in ("failed", "error"):
-        cases = [*document.unchanged, *document.leaks]
+        cases = [*document.plain_cases, *document.leaks]
         for case in sorted(cases, key=lambda case: not case.called_forbidden):
             word = excuse(case, document)
             is_shown = failures or outcome == "error" or word

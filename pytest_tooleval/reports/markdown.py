@@ -22,7 +22,7 @@ from ..record.summary import ModelSummary
 from ..record.variants import Effect
 from ..text import plural, shown
 from ..verdicts.run_summary import OTHER_TEST, excused_words, run_summary
-from ..verdicts.summary import grouped
+from ..verdicts.summary import group_by
 from .columns import Column, RowDict, Table, cell, value_in
 from .comparison import (
     ListedCase,
@@ -100,10 +100,10 @@ def markdown_text(document: RowsDocument, limit: int = SUMMARY_LIMIT) -> str:
 
     Entries that do not fit are left out whole, and a line says so.
     """
-    return fitted(_verdict(document), _sections(document), _about(document.run), limit)
+    return fit_in(_verdict(document), _sections(document), _about(document.run), limit)
 
 
-def fitted(head: str, sections: Iterable[Section], foot: str, limit: int) -> str:
+def fit_in(head: str, sections: Iterable[Section], foot: str, limit: int) -> str:
     """As much of the sections as fits between head and foot into `limit` bytes."""
     notice = "\nCut to {:,} bytes: {:,} entries were left out.\n"
     room = limit - _size(head) - _size(foot) - _size(notice.format(limit, 10**9))
@@ -120,8 +120,8 @@ def fitted(head: str, sections: Iterable[Section], foot: str, limit: int) -> str
 
 def _sections(document: RowsDocument) -> Sections:
     """The most important first."""
-    yield from listed("\n", unread_lines(document.run.unreadable))
-    yield from listed("\n", [entry for line in model_lines(document) for entry in _model_line(line)])
+    yield from listing("\n", unread_lines(document.run.unreadable))
+    yield from listing("\n", [entry for line in model_lines(document) for entry in _model_line(line)])
     if document.baseline:
         yield _baseline(document.baseline)
     models = [row for row in document.models if row.model]
@@ -132,7 +132,7 @@ def _sections(document: RowsDocument) -> Sections:
         yield _scores(document, rows, "\n### Scores\n\n", suites=not several)
         yield details("All figures", _scores(document, rows, "", suites=not several, whole=True))
     replaced = [(row.model, fallbacks_text(row.fallbacks)) for row in models if row.fallbacks]
-    yield from listed("\n", [f"- {code(model)}: {code(text, _LINE)}" for model, text in replaced])
+    yield from listing("\n", [f"- {code(model)}: {code(text, _LINE)}" for model, text in replaced])
     if document.variants:
         yield _table("\n### Variants\n\n", variants_table(document.variants))
         for about, lines in curves_of(document.variants):
@@ -141,13 +141,13 @@ def _sections(document: RowsDocument) -> Sections:
     yield from _case_sections(document)
     varied = variant_changes(document.variants, document.shared_names, whole=True)
     yield from _folded("Cases under variants", [f"- {code(each, _LINE)}" for each in varied])
-    trials = [(case, trial) for case in document.unchanged for trial in case.trials]
+    trials = [(case, trial) for case in document.plain_cases for trial in case.trials]
     unplayed = [_of_world(case, line) for case, trial in trials for line in trial.not_played]
     yield from _folded(f"{plural(len(unplayed), 'call')} not played on a world", unplayed)
     differing = [_of_world(case, line) for case, trial in trials for line in trial.differing]
     count = plural(len(differing), "recorded answer")
     yield from _folded(f"{count} that the world gives otherwise", differing)
-    for model, cases in grouped(document.unchanged, lambda case: case.model).items():
+    for model, cases in group_by(document.plain_cases, lambda case: case.model).items():
         title, wrong = mixed_up(cases)
         choices = [f"- {code(model)}: {code(each, _LINE)} ({n})" for each, n in wrong.most_common()]
         yield from _folded(f"Tools mixed up: {title}", choices)
@@ -289,7 +289,7 @@ def _changed_cases(comparison: Comparison) -> Sections:
     yield from _folded(f"Cases that differ from the baseline: {', '.join(counts)}", entries)
 
 
-def listed(head: str, lines: Sequence[str], total: int = 0, more: str = Section.more) -> Sections:
+def listing(head: str, lines: Sequence[str], total: int = 0, more: str = Section.more) -> Sections:
     """Lines below their head, if there are any: the first ones of `total`, or all."""
     if lines:
         yield Section(head, [f"{line}\n" for line in lines], total=total, more=more)
@@ -297,7 +297,7 @@ def listed(head: str, lines: Sequence[str], total: int = 0, more: str = Section.
 
 def _folded(title: str, lines: Sequence[str], total: int = 0, *, shown: bool = False) -> Sections:
     """The first lines in a fold, if there are any."""
-    for section in listed("", lines[:_MOST_CASES], total or len(lines)):
+    for section in listing("", lines[:_MOST_CASES], total or len(lines)):
         yield details(title, section, shown=shown)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..record.results import CaseRow
-from ..text import aligned, plural, printable
+from ..text import align_rows, plural, printable
 
 
 def mixed_up(cases: Sequence[CaseRow]) -> tuple[str, Counter[str]]:
@@ -22,4 +22,4 @@ def mixed_up_text(model: str, cases: Sequence[CaseRow]) -> list[str]:
     """A model's line, and one for each wrong choice, the most frequent first."""
     title, wrong = mixed_up(cases)
     rows = [[str(count), printable(choice)] for choice, count in wrong.most_common()]
-    return [printable(f"{model}: {title}"), *(f"  {line}" for line in aligned(rows, texts=(1,)))]
+    return [printable(f"{model}: {title}"), *(f"  {line}" for line in align_rows(rows, texts=(1,)))]

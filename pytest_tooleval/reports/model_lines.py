@@ -15,7 +15,7 @@ from ..record.summary import Summary
 from ..text import plural, printable, shown
 from ..verdicts.rules import ERRORS
 from ..verdicts.run_summary import TOLERATED, ending, strict_text
-from ..verdicts.summary import grouped
+from ..verdicts.summary import group_by
 
 # A model that lacks answers has not failed.
 ModelVerdict = Verdict | Literal["error"]
@@ -64,8 +64,8 @@ def model_lines(document: RowsDocument) -> Iterator[ModelLine]:
     if run.shard is not None or ending(run.status, run.exitstatus):
         return
     models = [row for row in document.models if row.model and row.cases > row.skipped]
-    cases_of = grouped(document.unchanged, lambda case: case.model)
-    gates_of = grouped(document.gates, lambda gate: gate.model)
+    cases_of = group_by(document.plain_cases, lambda case: case.model)
+    gates_of = group_by(document.gates, lambda gate: gate.model)
     joint = gates_of.get(None, [])
     for row in models:
         cases = cases_of.get(row.model, [])

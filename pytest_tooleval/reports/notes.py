@@ -8,7 +8,7 @@ from ..engine.models.spec import LEXICAL
 from ..engine.models.traits import wants_warmth
 from ..figures import most_text, usd_text
 from ..record.document import RowsDocument
-from ..record.run import Run, Spent, is_other
+from ..record.run import Payments, Run, is_other
 from ..record.summary import Fallback, ModelSummary, fallback_text
 from ..replies.dialects import options_for
 from ..text import first_few, plural, printable
@@ -29,7 +29,7 @@ def notes(document: RowsDocument, *, whole: bool = True) -> list[str]:
     """
     shared = document.shared_names
     errors: dict[str, dict[str, list[str]]] = {}  # of each model, the cases by their reason
-    for case in document.unchanged:
+    for case in document.plain_cases:
         if case.outcome == "error":
             name = case.identity.case_name(shared)
             errors.setdefault(case.model, {}).setdefault(case.reason, []).append(name)
@@ -85,7 +85,7 @@ def _money(document: RowsDocument) -> list[str]:
         lines.append(f"cost: {cost}; spent in this run: {spent_text(spent.values())}{of_it}")
     lines += _above_the_limit(document.run)
     # Not the sum over trials: they share verdicts, and those without an answer have no cost.
-    others = sum((each for model, each in spent.items() if is_other(model)), Spent())
+    others = sum((each for model, each in spent.items() if is_other(model)), Payments())
     if others.priced or total.others_cost_usd is not None:
         paid = spent_text([others])
         lines.append(
@@ -121,7 +121,7 @@ def _too_cold(document: RowsDocument) -> Iterator[str]:
     warm = {asked.model for asked in document.run.models if wants_warmth(asked.identity)}
     cold = {
         case.model: trial.temperature
-        for case in document.unchanged
+        for case in document.plain_cases
         if case.model in warm
         for trial in case.trials
         if trial.temperature is not None and trial.temperature < 1
@@ -141,7 +141,7 @@ def _not_played(document: RowsDocument) -> Iterator[str]:
     for field, (what, words) in kinds.items():
         lines = [
             (case, line)
-            for case in document.unchanged
+            for case in document.plain_cases
             for trial in case.trials
             for line in getattr(trial, field)
         ]
@@ -191,12 +191,12 @@ def _of_model(row: ModelSummary, run: Run, errors: Mapping[str, Sequence[str]]) 
         )
 
 
-def spent_text(spent: Iterable[Spent]) -> str:
+def spent_text(spent: Iterable[Payments]) -> str:
     """The money spent: `unknown` if no cost is known, `at least` if some are not.
 
     Requests that were cancelled may be billed.
     """
-    total = sum(spent, start=Spent())
+    total = sum(spent, start=Payments())
     is_least = total.priced < total.answers or total.cancelled > 0
     text = usd_text(total.usd if total.usd or not is_least else None, is_least=is_least)
     return f"{text}, {plural(total.cancelled, 'request')} cancelled" if total.cancelled else text

@@ -23,8 +23,8 @@ from .markdown import (
     case_entry,
     code,
     details,
-    fitted,
-    listed,
+    fit_in,
+    listing,
     loud,
     models_table,
     unread_lines,
@@ -36,7 +36,7 @@ _LIMIT = 64_800  # with the marker before it, 65,000
 _LINE, _ASKED, _COMMAND = 300, 160, 400
 _BEFORE = 40  # characters before the first difference of long texts
 _GATES = ("**FAILED**", "inconclusive", "passed")
-_list = partial(listed, more="- and {} more\n")
+_list = partial(listing, more="- and {} more\n")
 _INTERRUPTED = 2  # pytest's exit status, even for files that cannot be read
 _GROUPS = {"forbidden": "Forbidden calls", "error": "Without an answer"}
 
@@ -83,7 +83,7 @@ def _fails(document: RowsDocument, row: ModelSummary) -> bool:
     """True if a case, a gate or the comparison of this model fails the run."""
     compared, baseline = _compared(document, row), document.baseline
     return (
-        any(case.model == row.model and case.fails_run for case in document.unchanged)
+        any(case.model == row.model and case.fails_run for case in document.plain_cases)
         or any(gate.model == row.model and gate.failed for gate in document.gates)
         or bool(baseline and baseline.failed and compared and compared.verdict != "passed")
     )
@@ -156,7 +156,7 @@ def comment_text(
         *_changes(changed),
         *_statistics(document),
     ]
-    return fitted(_verdict(document, note), sections, f"\n{'; '.join(_facts(document, link))}\n", _LIMIT)
+    return fit_in(_verdict(document, note), sections, f"\n{'; '.join(_facts(document, link))}\n", _LIMIT)
 
 
 def _verdict(document: RowsDocument, note: str) -> str:
@@ -173,7 +173,7 @@ def _reasons(document: RowsDocument, problem: str) -> Iterator[Section]:
     unread = document.run.unreadable
     lines = unread_lines(unread) or _quoted(problem)
     if run_summary(document).outcome == "skipped":
-        lines += _quoted("\n".join(dict.fromkeys(case.reason for case in document.unchanged)))
+        lines += _quoted("\n".join(dict.fromkeys(case.reason for case in document.plain_cases)))
     yield from _list("\n", lines[:_MOST], len(lines))
     gates = sorted(document.gates, key=lambda gate: _GATES.index(_word_of(gate)))
     shown = [f"- gate {_word_of(gate)}: {code(gate.message, _LINE)}" for gate in gates[: 5 * _MOST]]
@@ -187,7 +187,7 @@ def _word_of(gate: Gate) -> str:
 def _loosened(document: RowsDocument, changed: PullRequestChanges) -> Iterator[Section]:
     """What makes it easier to pass than before the pull request."""
     old = document.baseline.old.gates if document.baseline else ()
-    gates = loosened_gates(old, document.gates, document.unchanged)
+    gates = loosened_gates(old, document.gates, document.plain_cases)
     lines = [*(f"- {code(text, _LINE)}" for text in gates), *_by_file(changed.loosened)]
     head = "\n**Loosened** (reported, not judged)\n\n"
     yield from _list(head, lines[: 2 * _MOST], len(lines))

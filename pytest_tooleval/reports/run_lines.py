@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..record.document import RowsDocument
 from ..record.results import CaseRow
-from ..text import aligned, printable
+from ..text import align_rows, printable
 from .columns import table_lines
 from .comparison import (
     MAX_LISTED,
@@ -94,7 +94,7 @@ def _cases(cases: Sequence[ListedCase], most: int) -> Iterator[Line]:
     ]
     if not any(change for _, change, _ in table):
         table = [[word, name] for word, _, name in table]
-    texts = aligned(table, texts=(0, 1, 2)) if table else []
+    texts = align_rows(table, texts=(0, 1, 2)) if table else []
     for text, case in zip(texts[:most], cases, strict=False):
         yield Line(text, _COLOURS.get(case.group, "yellow"))
     if len(cases) > most:

@@ -11,7 +11,7 @@ from ..record.document import RowsDocument
 from ..record.identity import suite_names
 from ..record.metrics import is_perfect
 from ..record.summary import ModelSummary, SuiteSummary
-from ..text import aligned, printable
+from ..text import align_rows, printable
 from .columns import Table, cell, rounding_bounds, table_of
 
 
@@ -54,7 +54,7 @@ def score_tables(
         for column in table.columns
     ]
     for part in _fitting(scores, width - max(map(len, first))):
-        above, below, *lines = aligned(list(zip(first, *part, strict=True)), texts=(0,))
+        above, below, *lines = align_rows(list(zip(first, *part, strict=True)), texts=(0,))
         yield [above, below] if above else [below], list(_below(groups, lines)) if is_grouped else lines
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..figures import score_text
 from ..record.calls import NO_TOOL, ToolCall
 from ..record.images import in_words
-from ..record.made_calls import MadeCall, calls_made
+from ..record.made_calls import CallRecord, calls_made
 from ..record.results import ABSENT_TEXT, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
 from ..replies.recovery import read_calls
-from ..text import MOST_SHOWN, aligned, json_text, plural, printable, shorten, shown
+from ..text import MOST_SHOWN, align_rows, json_text, plural, printable, shorten, shown
 
 # The file in the node id of a gate's report, as pytest needs one.
 GATE_FILE = "tooleval"
@@ -96,7 +96,7 @@ def _diff(trial: TrialResult, by_call: Mapping[str, Sequence[Check]], most: int)
         lines = [line for check in checks for line in _check_lines(check, most)]
         if any(len(text) > _CELL for _, text, _ in lines):
             lines = [[what, f"{text}  {reason}".rstrip(), ""] for what, text, reason in lines]
-        yield from (f"  {line}" for line in aligned(lines, texts=(0, 1, 2)))
+        yield from (f"  {line}" for line in align_rows(lines, texts=(0, 1, 2)))
         yield ""
     for line in (*trial.not_played, *trial.differing):
         yield f"  {printable(line)}"
@@ -117,7 +117,7 @@ def _check_lines(check: Check, most: int) -> Iterator[list[str]]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"  {line}" for line in aligned(rows, range(len(rows[0]) if rows else 0)))
+    return "\n".join(f"  {line}" for line in align_rows(rows, range(len(rows[0]) if rows else 0)))
 
 
 def render_transcript(trial: TrialResult) -> str:
@@ -164,7 +164,7 @@ def _message_lines(message: Message) -> Iterable[str]:
     yield from (f"{who}calls {show_call(call)}" for call in calls)
 
 
-def _reply_lines(reply: Reply, calls: Iterable[MadeCall], agent: str | None) -> Iterable[str]:
+def _reply_lines(reply: Reply, calls: Iterable[CallRecord], agent: str | None) -> Iterable[str]:
     """The lines of a reply and its calls; `agent` is its writer, if there are several."""
     who = f"  {'assistant' if agent is None else shown(agent, 40):<9}  "
     text = reply.text

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..figures import score_text
 from ..record.variants import ComparedVariant
-from ..text import aligned, printable
+from ..text import align_rows, printable
 from .columns import Table, table_lines, table_of
 from .comparison import moved_item
 
@@ -66,7 +66,7 @@ def curves_of(variants: Sequence[ComparedVariant]) -> Iterator[tuple[str, list[s
             points = [(n, each) for n, each in numbered if each.model == model]
             rows = [["N", "pass rate", f"0{'1':>{_WIDTH}}"]]
             rows += [[str(n), score_text(each.new), _bar(each)] for n, each in points]
-            yield f"{series.about} on {model}, with 95% intervals", aligned(rows, {2})
+            yield f"{series.about} on {model}, with 95% intervals", align_rows(rows, {2})
 
 
 def _bar(variant: ComparedVariant) -> str:

@@ -17,12 +17,12 @@ from ..engine.dialogue import Dialogue
 from ..engine.judge import no_judge
 from ..engine.limits.spending import Spending
 from ..engine.models.spec import CallableModel, ModelSpec
-from ..engine.replay import recorded
+from ..engine.replay import recorded_transcripts
 from ..engine.runner import Runner, TrialAnswer, result_or_error
 from ..engine.trial import Job, TrialRequest
 from ..errors import ModelError, ScoringError
-from ..record.run import Spent
-from ..record.transcript import Judged, Transcript
+from ..record.run import Payments
+from ..record.transcript import RubricVerdict, Transcript
 from ..scoring.trial import require_answers, require_evidence
 from ..settings.settings import Settings
 from ..text import plural
@@ -114,7 +114,9 @@ class Asker:
         trial = TrialRequest(job, job.case.first_trial + number, 0, fresh, dialogue)
         return RunningDialogue(dialogue, self.runner.converse(trial))
 
-    def judge(self, job: Job, rubric: str, transcript: Transcript) -> concurrent.futures.Future[Judged]:
+    def judge(
+        self, job: Job, rubric: str, transcript: Transcript
+    ) -> concurrent.futures.Future[RubricVerdict]:
         """Ask the job's judge about a whole conversation. Raises ModelError if there is no judge."""
         if job.judge is None:
             raise no_judge("the test asks a judge")
@@ -129,7 +131,7 @@ class Asker:
 
     def _ask(self, trials: Sequence[TrialRequest]) -> Pending:
         """Replay a case's trials if all are recorded, else send them."""
-        answers = recorded(trials)
+        answers = recorded_transcripts(trials)
         return Pending(future=self.runner.submit(*trials)) if answers is None else Pending(answers)
 
     def _trial(self, job: Job, number: int, *, fresh: bool) -> TrialRequest:
@@ -180,7 +182,7 @@ class Asker:
         return Spending(most, process.ledger)
 
     @property
-    def spent(self) -> Mapping[str, Spent]:
+    def spending(self) -> Mapping[str, Payments]:
         """The money that this process spent, by model, without amounts that are in a ledger."""
         return self._spending.apart
 

@@ -102,7 +102,7 @@ class EvalRun:
         rows = [structs.replace(c.if_crashed, outcome="passed", answered=c.trials) for c in planned]
         self.observers.gate_reach(gate_reach(rows, settings.gating))
 
-    def crashed(self, nodeid: str) -> None:
+    def keep_crash(self, nodeid: str) -> None:
         """Keep an error as the result of a case whose worker died."""
         case = read_from_worker(self.process, "asked").get(nodeid) or self.selected_cases.get(nodeid)
         if case is not None:
@@ -143,7 +143,10 @@ class EvalRun:
             return structs.replace(self.collected_facts, spent=spent)
         asker, cassettes = self._asker, self._asker.cassettes
         return structs.replace(
-            self.collected_facts, problems=asker.problems, recorded=cassettes.recorded, spent=asker.spent
+            self.collected_facts,
+            problems=asker.problems,
+            recorded=cassettes.recorded_count,
+            spent=asker.spending,
         )
 
     @property

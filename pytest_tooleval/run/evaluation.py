@@ -10,7 +10,7 @@ from ..engine.runner import TrialAnswer
 from ..errors import ModelError, ScoringError
 from ..record.results import CaseResult, TrialError, TrialResult
 from ..scoring.registry import Scorer
-from ..scoring.trial import BodyResult, Scored, require_evidence, score_trial
+from ..scoring.trial import BodyResult, ScoredTrial, require_evidence, score_trial
 from ..verdicts.case import Standard, decide
 from .origin import CaseOnModel
 
@@ -29,14 +29,14 @@ def evaluate(
     Python test, one for each trial.
     """
     case = on_model.case
-    scored: list[Scored] = []
+    scored: list[ScoredTrial] = []
     try:
         require_evidence(case, scorers)
         try:
             for number, answer in enumerate(answers):
                 body = bodies[number] if bodies else BodyResult({})
                 scored.append(
-                    Scored(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
+                    ScoredTrial(TrialResult(error=TrialError(answer.kind, answer.message), trial=number))
                     if isinstance(answer, ModelError)
                     else score_trial(case, answer, scorers=scorers, trial=number, body=body)
                 )
@@ -49,7 +49,7 @@ def evaluate(
         standard = Standard.of(case)
         outcome, scores, reason = decide(trials, standard)
         if explain or outcome != "passed":
-            trials = tuple(each.explained() for each in scored)
+            trials = tuple(each.explain() for each in scored)
     except ScoringError as error:
         return structs.replace(on_model.blank, outcome="error", reason=f"cannot be scored: {error}")
     called = tuple(dict.fromkeys(call.name for trial in trials for call in trial.calls))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from ..record.run import Shard, Spent, add_up
+from ..record.run import Payments, Shard, add_up
 
 
 class ProcessFacts(Struct, frozen=True):
@@ -29,7 +29,7 @@ class ProcessFacts(Struct, frozen=True):
     agents: Mapping[str, str] = {}  # the agents that Python tests passed, by label
     problems: tuple[str, ...] = ()
     recorded: int = 0  # the answers added to cassettes
-    spent: Mapping[str, Spent] = {}
+    spent: Mapping[str, Payments] = {}
 
 
 def joined_facts(processes: Iterable[ProcessFacts]) -> ProcessFacts:

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from ..checkout.ci import ci_run
 from ..errors import ToolevalError
 from ..record.encoding import read_document, to_json
-from ..record.results import CaseResult, CaseRow, KeptCase, unchanged
+from ..record.results import CaseResult, CaseRow, KeptCase, without_variants
 from ..record.run import Run, Shard, add_up, new_run_id
 from ..settings.options import OUTPUTS
 from ..text import plural, printable, shown
@@ -221,7 +221,7 @@ def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         spent=add_up(*(run.spent for run in runs)),
         cached_answers_from=next((each for each in sources if each != "shared"), "shared"),
         options=dict(sorted({**alike, **options}.items())),
-        selected=len(unchanged(row for shard in shards for row in shard.rows)),
+        selected=len(without_variants(row for shard in shards for row in shard.rows)),
         partial=ran_partly(row for shard in shards for row in shard.rows),
         shard=None,
     )

@@ -13,10 +13,10 @@ from ..errors import CannotCompare, ModelError
 from ..record.thresholds import needed_of
 from ..record.transcript import SYSTEM_ROLES, Message, Transcript, text_of
 from ..replies.messages import gist_of
-from ..replies.outside_transcript import OutsideTranscript, unread_text, worded
+from ..replies.outside_transcript import OutsideTranscript, as_words, unread_text
 from ..scoring.trial import conversation_of
 from ..scoring.turns import forbidden_in
-from ..secrets import redacted
+from ..secrets import redact
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite
 from ..suite.resolved import prompt_messages
@@ -33,7 +33,7 @@ class _Claim(NamedTuple):
     fits: int
 
 
-class GivenTranscripts:
+class TranscriptPool:
     """The given transcripts, and which of them match no case so far."""
 
     def __init__(self, transcripts: Sequence[OutsideTranscript]) -> None:
@@ -88,7 +88,7 @@ class GivenTranscripts:
         texts = {path: unread_text(kinds) for path, kinds in of_file.items()}
         return [f"{printable(path)}: {text}; kept, not scored" for path, text in texts.items() if text]
 
-    def left(self) -> list[str]:
+    def left_lines(self) -> list[str]:
         """Lines about transcripts without a matching case; empty if there are none."""
         lines = [
             f"no case: {printable(f'{each.place}: {self._unclear.get(id(each)) or _named(each)}')}"
@@ -106,10 +106,10 @@ def _named(conversation: OutsideTranscript) -> str:
     if conversation.case:
         return f"these suites have no case {shown(conversation.case)}"
     prompt = next((text_of(each) for each in conversation.messages if each.get("role") == "user"), "")
-    return f'no case has its id or begins with "{shown(redacted(prompt))}"'
+    return f'no case has its id or begins with "{shown(redact(prompt))}"'
 
 
-class FoundTranscripts(NamedTuple):
+class SuiteTranscripts(NamedTuple):
     """The transcripts of a suite's cases by id, and those without a clear case, with the reason.
 
     `used` has the `id()` of each transcript with a case, of which a case may have only a part.
@@ -120,14 +120,14 @@ class FoundTranscripts(NamedTuple):
     used: set[int]
 
 
-def find_transcripts(suite: Suite, transcripts: Iterable[OutsideTranscript]) -> FoundTranscripts:
+def find_transcripts(suite: Suite, transcripts: Iterable[OutsideTranscript]) -> SuiteTranscripts:
     """Find the transcripts of each case: by the case that they name, by id, or by the user's messages.
 
     Among cases with the same first message, the one with the same messages to the end has it. If
     the transcript begins with the whole prompts of several, as one of an agent's loop does, each has it
     up to where the next one's begins. A recorded request belongs to the case whose prompt it is.
     """
-    matches = FoundTranscripts({}, [], set())
+    matches = SuiteTranscripts({}, [], set())
     cases = {str(case.id): case for case in suite.test_cases}
     texts_of = {name: _said_in_case(case) for name, case in cases.items()}
     first: dict[str, list[str]] = {}
@@ -176,7 +176,7 @@ def _parts(
     gists = [gist_of(run.messages[index]) for index in spoken]
     lengths: dict[str, int] = {}
     for name in names:
-        prompt = [gist_of(worded(each)) for each in prompt_messages(cases[name].prompt)]
+        prompt = [gist_of(as_words(each)) for each in prompt_messages(cases[name].prompt)]
         prompt = [each for each in prompt if each[0] not in SYSTEM_ROLES]
         if cases[name].leader is None and prompt == gists[: len(prompt)]:
             lengths[name] = len(prompt)
@@ -202,7 +202,7 @@ def _said_in_case(case: TestCase) -> list[str]:
 
 def _said(messages: Iterable[Message]) -> list[str]:
     """The user's messages, with normalised white space."""
-    return [" ".join(text_of(worded(each)).split()) for each in messages if each.get("role") == "user"]
+    return [" ".join(text_of(as_words(each)).split()) for each in messages if each.get("role") == "user"]
 
 
 def answers_of(case: ResolvedCase, runs: Sequence[OutsideTranscript]) -> list[Transcript | ModelError]:
@@ -248,7 +248,7 @@ def _with_pictures(case: ResolvedCase, messages: Sequence[Message]) -> Sequence[
     prompt = [each for each in case.messages if each.get("role") not in SYSTEM_ROLES]
     by_index = dict(zip(spoken, prompt, strict=False))
     if not any(isinstance(each.get("content"), list) for each in prompt) or any(
-        gist_of(messages[index]) != gist_of(worded(each)) for index, each in by_index.items()
+        gist_of(messages[index]) != gist_of(as_words(each)) for index, each in by_index.items()
     ):
         return messages
     return [by_index.get(index, each) for index, each in enumerate(messages)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import CannotCompare
 from ..explain import field_path
-from ..jsonschemas.parameters import undeclared
+from ..jsonschemas.parameters import extra_paths
 from ..jsonschemas.validation import is_valid, violations
 from ..matchers.compare import matches
 from ..matchers.examples import is_named
@@ -90,7 +90,7 @@ def argument_flaw(calls: InTurns, turns: Turns = ()) -> FailureCategory:
     if None in schemas:
         return "hallucinated_tool"
     invented = all(
-        undeclared(schema or {}, call.arguments or {})
+        extra_paths(schema or {}, call.arguments or {})
         for schema, (_, call) in zip(schemas, invalid, strict=True)
     )
     return "unexpected_argument" if invented else "invalid_arguments"
@@ -109,7 +109,7 @@ def _is_valid(case: ResolvedCase, call: ToolCall) -> bool:
     if call.arguments is None or schema is None:
         return False
     try:
-        return is_valid(schema, call.arguments) and not undeclared(schema, call.arguments)
+        return is_valid(schema, call.arguments) and not extra_paths(schema, call.arguments)
     except CannotCompare as error:
         raise error.within(f"tools.{printable(call.name)}.parameters") from None
 
@@ -121,7 +121,7 @@ def _faults(case: ResolvedCase, call: ToolCall) -> list[str]:
     schema = _schema(case, call)
     if schema is None:
         return [NOT_OFFERED]
-    invented = undeclared(schema, call.arguments)
+    invented = extra_paths(schema, call.arguments)
     allowed = cache(lambda name: (name,) in invented or _is_expected(case, call, name, is_named))
     wrong = (text for name, text in violations(schema, call.arguments) if not allowed(name))
     broken = list(islice(wrong, _MOST_FAULTS))

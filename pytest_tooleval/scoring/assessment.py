@@ -42,18 +42,18 @@ class Draft(NamedTuple):
     value: float | None
     explain: Callable[[], Explained] | str
 
-    def explained(self) -> Explained:
+    def explanation(self) -> Explained:
         return (self.explain, ()) if isinstance(self.explain, str) else self.explain()
 
-    def reworded(self, change: Callable[[str, Sequence[CheckLine]], Explained]) -> Draft:
+    def reword(self, change: Callable[[str, Sequence[CheckLine]], Explained]) -> Draft:
         """Return the draft with its explanation changed, once it is read."""
-        return self._replace(explain=lambda: change(*self.explained()))
+        return self._replace(explain=lambda: change(*self.explanation()))
 
     def score(self, *, explained: bool) -> Score:
         """Return the score, with or without its explanation."""
         if not explained:
             return Score(self.value)
-        text, lines = self.explained()
+        text, lines = self.explanation()
         return Score(self.value, text, tuple(line.check for line in lines))
 
 
@@ -114,16 +114,16 @@ def mean(checks: Sequence[SpanCheck]) -> float:
     return sum(check.value for check in checks) / len(checks) if checks else 1.0
 
 
-def explained(checks: Sequence[SpanCheck]) -> Explained:
+def explain_all(checks: Sequence[SpanCheck]) -> Explained:
     lines = []
     for check in checks:
         for line in check.lines():
             place = (check.place + line.check.place).removesuffix(": ")
             lines.append(line._replace(check=structs.replace(line.check, place=place)))
-    return f"right: {held(checks)}", lines
+    return f"right: {held_text(checks)}", lines
 
 
-def held(checks: Sequence[SpanCheck]) -> str:
+def held_text(checks: Sequence[SpanCheck]) -> str:
     """`8 of 10 (1 more in part)`."""
     right = sum(check.value >= 1.0 for check in checks)
     partly = sum(0.0 < check.value < 1.0 for check in checks)

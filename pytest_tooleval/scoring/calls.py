@@ -8,7 +8,7 @@ from ..record.made_calls import calls_made
 from ..record.results import FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
-from .assessment import Assessment, Draft, SpanCheck, held
+from .assessment import Assessment, Draft, SpanCheck, held_text
 from .expected_tool import OneCall
 from .extra_calls import no_extra_calls, telling_metrics
 from .one_reply import reply_checks
@@ -26,7 +26,7 @@ def assess_calls(case: ResolvedCase, transcript: Transcript) -> Assessment:
     if len(assessed) > 1:
         which = f"by alternative {number + 1} of {len(assessed)}: "
         draft = best.drafts["overall"]
-        best.drafts["overall"] = draft.reworded(lambda text, lines: (which + text, lines))
+        best.drafts["overall"] = draft.reword(lambda text, lines: (which + text, lines))
     texts = text_checks(case, transcript)
     if replies or texts:
         best.drafts["overall"] = _with_checks(best.drafts["overall"], replies, texts)
@@ -43,10 +43,10 @@ def _with_checks(of_calls: Draft, replies: Sequence[SpanCheck], texts: Sequence[
     more = [*replies, *texts]
     value = mean_with(of_calls.value or 0.0, more)
     each = [("replies", replies), ("text", texts)]
-    held_of = "".join(f", {name} {held(checks)}" for name, checks in each if checks)
+    held_of = "".join(f", {name} {held_text(checks)}" for name, checks in each if checks)
     text = f"{value:.4g} = the mean of {1 + len(more)} checks: calls {of_calls.value:.4g}{held_of}"
     own = [line for check in replies for line in check.lines()]
-    return of_calls._replace(value=value).reworded(lambda _, lines: (text, [*lines, *own]))
+    return of_calls._replace(value=value).reword(lambda _, lines: (text, [*lines, *own]))
 
 
 def _with_replies(assessment: Assessment, replies: Sequence[SpanCheck]) -> Assessment:

@@ -30,7 +30,7 @@ from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts, is_expected
 from ..text import json_text, plural
-from .assessment import Assessment, CheckLine, Draft, Explained, SpanCheck, ToolsAndCall, held
+from .assessment import Assessment, CheckLine, Draft, Explained, SpanCheck, ToolsAndCall, held_text
 from .expected_tool import BestCall, choose
 from .extra_calls import (
     MORE_OFTEN,
@@ -38,7 +38,7 @@ from .extra_calls import (
     no_extra_calls,
     shared_out,
     telling_metrics,
-    weighted,
+    weigh,
 )
 from .one_call import check_arguments, check_tool, same_call, shown_names
 from .texts import mean_with, text_checks, with_texts
@@ -65,7 +65,7 @@ class _Chain:
         rounds = [reply for reply in transcript.replies if not reply.is_paused]
         self.calls, self._contents, self._best, taken = _walk(case, rounds[: case.round_limit])
         self._completing = self._best.call if self._best else None
-        self.malformed = self._best.malformed if self._best else None
+        self.malformed = self._best.bad_call if self._best else None
         self._completed_at = next((i for i, c in enumerate(self.calls) if c is self._completing), None)
         self._surplus: list[int] = []
         self._extra: list[ToolCall] = []
@@ -78,7 +78,7 @@ class _Chain:
         share = self._best and self._best.share
         self._flaw = share.flaw if share else None
         self._accuracy = share.value if share else None
-        self._completion = weighted(1.0, self._accuracy) if self._best else 0.0
+        self._completion = weigh(1.0, self._accuracy) if self._best else 0.0
         self._efficiency = _efficiency(case.optimal_hops, len(self.calls))
         self._redundant = [i for i in range(1, len(self.calls)) if self._repeats(i)]
         self._detours = [i for i in range(len(self.calls)) if self._is_detour(i)]
@@ -113,7 +113,7 @@ class _Chain:
             "tool_selection": Draft(float(self._best is not None), self._explain_tool),
             "parameter_accuracy": Draft(0.0 if missed else self._accuracy, self._explain_arguments),
             "overall": Draft(min(1.0, max(0.0, self._value)), self._explain_overall),
-            "no_extra_calls": no_extra_calls(self._case, self._extra).reworded(self._said_later),
+            "no_extra_calls": no_extra_calls(self._case, self._extra).reword(self._said_later),
         }
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
@@ -190,7 +190,7 @@ class _Chain:
 
     def _explain_overall(self) -> Explained:
         redundancy, detours = self._lost.values()
-        checks = f"completion, text {held(self._texts)}" if self._texts else "completion"
+        checks = f"completion, text {held_text(self._texts)}" if self._texts else "completion"
         text = (
             f"{max(0.0, self._value):.4g} = "
             f"{self._checks:.4g} ({checks}) × {self._factor:.4g} (efficiency){self._divisor} "

@@ -31,15 +31,15 @@ from .assessment import (
     Draft,
     Explained,
     SpanCheck,
-    explained,
-    held,
+    explain_all,
+    held_text,
     mean,
     span_check,
 )
 from .extra_calls import surplus_lines
 from .one_reply import reply_checks
 from .paired_calls import PairedCalls
-from .references import Worlds, judged_by_state, match_of, referenced, state_row
+from .references import Worlds, judged_by_state, match_of, state_row, world_checks
 from .texts import text_parts
 from .turns import CaseTurns, Span
 
@@ -84,7 +84,7 @@ class _Checks:
         drafts = {"overall": Draft(mean(self._in_overall), self._explain_overall)}
         for metric, checks in self._by_metric.items():
             value = mean(checks) if checks else None
-            drafts[metric] = Draft(value, partial(explained, checks) if checks else "nothing to check")
+            drafts[metric] = Draft(value, partial(explain_all, checks) if checks else "nothing to check")
         if "no_extra_calls" in self.conversation.case.thresholds:
             drafts["no_extra_calls"] = self._no_extra_calls()
         return drafts
@@ -94,7 +94,7 @@ class _Checks:
         checks = [check for span in self.conversation.spans for check in _extra(case, span)]
         if not checks:
             return Draft(None, "any number of calls is right")
-        return Draft(min(check.value for check in checks), partial(explained, checks))
+        return Draft(min(check.value for check in checks), partial(explain_all, checks))
 
     def failure(self, failing: Collection[str]) -> FailureCategory | None:
         wrong = [check for check in self._checks if check.value < 1.0]
@@ -106,7 +106,7 @@ class _Checks:
     def _explain_overall(self) -> Explained:
         checks = plural(len(self._in_overall), "check")
         by_metric = {name: [p for p in self._in_overall if p.metric == name] for name in CONVERSATION}
-        each = ", ".join(f"{name} {held(some)}" for name, some in by_metric.items() if some)
+        each = ", ".join(f"{name} {held_text(some)}" for name, some in by_metric.items() if some)
         return f"{mean(self._in_overall):.4g} = the mean of {checks}: {each}", ()
 
     def _all_checks(self) -> Iterator[SpanCheck]:
@@ -127,7 +127,7 @@ class _Checks:
             if played is not None:
                 yield from _expected_states(case, span, played)
                 if reference is not None:
-                    yield from referenced(case, span, played, reference)
+                    yield from world_checks(case, span, played, reference)
             yield from text_parts(case, span, conversation.transcript, turns, fails_anyway=fails_anyway)
             yield from _conduct(span, forbidden, case)
 
@@ -207,10 +207,10 @@ def _expected_states(case: ResolvedCase, span: Span, played: Played) -> Iterator
 def _call_lines(match: str, drafts: dict[str, Draft]) -> list[CheckLine]:
     """Return the lines about tools and arguments that count for this `match`."""
     lines = []
-    for check, _ in drafts["tool_selection"].explained()[1]:
+    for check, _ in drafts["tool_selection"].explanation()[1]:
         is_surplus = check.expected == NO_TOOL
         ignored = {"contains": is_surplus, "within": check.actual == NO_TOOL and not is_surplus}
         if not ignored.get(match):
             lines.append(CheckLine(check, _UNWANTED if is_surplus else EXPECTED_GOT))
-    arguments = (line.check for line in drafts["parameter_accuracy"].explained()[1])
+    arguments = (line.check for line in drafts["parameter_accuracy"].explanation()[1])
     return lines + [CheckLine(check, EXPECTED_GOT) for check in arguments if check.actual != NO_TOOL]

@@ -8,7 +8,7 @@ from ..matchers.compare import mismatch, reason
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import Mode
 from ..record.calls import ToolCall
-from ..record.made_calls import MadeCall
+from ..record.made_calls import CallRecord
 from ..record.results import ABSENT_TEXT, Check
 from ..suite.types import EndedCall
 from ..text import MOST_SHOWN, json_text, shown
@@ -21,7 +21,7 @@ _NO_ANSWER = "the tool's answer is not known"
 _NO_AGENT = "nobody knows which agent made the call"
 
 
-def end_share(expected: EndedCall, made_call: MadeCall, rules: Mode) -> CorrectShare:
+def end_share(expected: EndedCall, made_call: CallRecord, rules: Mode) -> CorrectShare:
     """Return how much of its expected end a call has; the end must be expected."""
     right = []
     if expected.status is not None:
@@ -31,7 +31,7 @@ def end_share(expected: EndedCall, made_call: MadeCall, rules: Mode) -> CorrectS
     return CorrectShare(sum(right), len(right), None if all(right) else "wrong_end")
 
 
-def has_result(expected: Any, made_call: MadeCall, rules: Mode) -> bool:
+def has_result(expected: Any, made_call: CallRecord, rules: Mode) -> bool:
     """True if the tool gave this answer. Raises CannotCompare for a matcher that cannot be applied."""
     if made_call.answer is None:
         return False
@@ -41,7 +41,7 @@ def has_result(expected: Any, made_call: MadeCall, rules: Mode) -> bool:
     return mismatch(expected, actual, rules) is None
 
 
-def shown_answer(made_call: MadeCall) -> str:
+def shown_answer(made_call: CallRecord) -> str:
     return (
         ABSENT_TEXT if made_call.answer is None else json_text(read_json(made_call.answer), MOST_SHOWN)
     )
@@ -59,7 +59,7 @@ def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[
     ]
 
 
-def end_lines(expected: EndedCall, ended: MadeCall | None, rules: Mode, place: str) -> list[CheckLine]:
+def end_lines(expected: EndedCall, ended: CallRecord | None, rules: Mode, place: str) -> list[CheckLine]:
     """Return a line for the status and one for the result, as far as they are expected."""
     lines: list[CheckLine] = []
     if ended is None:

@@ -11,7 +11,7 @@ from ..record.results import FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.resolved import accepts
 from .assessment import Draft, Explained, ToolsAndCall
-from .extra_calls import explain_extra, shared_out, weighted
+from .extra_calls import explain_extra, shared_out, weigh
 from .one_call import NO_CALL, CorrectShare, check_arguments, check_tool, share_of, wrong_name
 
 
@@ -22,7 +22,7 @@ class BestCall(NamedTuple):
     share: CorrectShare | None
 
     @property
-    def malformed(self) -> ToolCall | None:
+    def bad_call(self) -> ToolCall | None:
         return self.call if self.call.arguments is None else None
 
 
@@ -55,7 +55,7 @@ class OneCall:
         self._calls = calls
         choice = choose(case, calls)
         self._tool = 0.0 if choice is None else 1.0
-        self.malformed = None if choice is None else choice.malformed
+        self.malformed = None if choice is None else choice.bad_call
         # Tool and argument scores are independent, so arguments are scored even for a wrong tool.
         if choice is None and calls:
             choice = BestCall(calls[0], _share(case, calls[0]))
@@ -67,7 +67,7 @@ class OneCall:
         if self._call in self.extra:
             self.extra.remove(self._call)
         accuracy = self._share and self._share.value
-        self._overall, self._divisor = shared_out(case, weighted(self._tool, accuracy), self.extra)
+        self._overall, self._divisor = shared_out(case, weigh(self._tool, accuracy), self.extra)
 
     def drafts(self) -> dict[str, Draft]:
         accuracy = None if self._share is None else self._share.value

@@ -25,7 +25,7 @@ def telling_metrics(category: FailureCategory) -> Sequence[str]:
     return ("no_extra_calls", *_PARTS) if category == "surplus_call" else _PARTS
 
 
-def weighted(tool: float, arguments: float | None) -> float:
+def weigh(tool: float, arguments: float | None) -> float:
     """Return `0.6 * tool + 0.4 * arguments`, or just `tool` if arguments are not scored."""
     return tool if arguments is None else 0.6 * tool + 0.4 * arguments
 

@@ -13,7 +13,7 @@ from ..matchers.compare import with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, ParamScoring
 from ..record.calls import ToolCall, shown_tool, with_arguments
-from ..record.names import same_tool, undecorated
+from ..record.names import bare_name, same_tool
 from ..record.repeated_keys import refuse_constant
 from ..record.untrusted import as_mapping, values_in
 from ..suite.case import ResolvedCase
@@ -111,8 +111,8 @@ def _is_tool(case: ResolvedCase, tools: Sequence[str], called: str) -> bool:
     tools = with_fitting(tools, (tool.name for tool in case.tools))
     offered = [*(tool.name for tool in case.tools), *tools]
     names = {called, _known(case, called)}
-    if undecorated(called, tools):
-        names.add(undecorated(called, offered) or called)
+    if bare_name(called, tools):
+        names.add(bare_name(called, offered) or called)
     return any(same_tool(tool, name, offered) for tool in tools for name in names)
 
 

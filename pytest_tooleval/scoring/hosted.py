@@ -56,7 +56,7 @@ def _named(case: ResolvedCase, call: ToolCall) -> ToolCall:
 def _is_listed(case: ResolvedCase, name: str) -> bool:
     tool = hosted_tool(name)
     if not tool:  # of an MCP server, whose tools have other names
-        return any(as_text(each.get("type")).startswith(MCP) for each in case.provider_tools.listed)
+        return any(as_text(each.get("type")).startswith(MCP) for each in case.provider_tools.all_tools)
     if tool == PROGRAM and any(
         "programmatic" in (each.definition.allowed_callers or ()) for each in case.tools
     ):
@@ -65,7 +65,7 @@ def _is_listed(case: ResolvedCase, name: str) -> bool:
 
 
 def _listed_names(case: ResolvedCase) -> Iterator[str]:
-    return (name for tool in case.provider_tools.listed for name in listed_names(tool))
+    return (name for tool in case.provider_tools.all_tools for name in listed_names(tool))
 
 
 def _is_expected(case: ResolvedCase, call: ToolCall) -> bool:

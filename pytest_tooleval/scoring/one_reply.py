@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..record.calls import NO_TOOL, shown_tool
-from ..record.made_calls import MadeCall
+from ..record.made_calls import CallRecord
 from ..record.results import Check
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, Match
@@ -22,14 +22,14 @@ from .turns import Span
 _WANTED = {True: "all calls in one reply", False: "each call in its own reply"}
 
 
-class _Begun(NamedTuple):
+class _CountedCall(NamedTuple):
     """A call that counts, and its first attempt, which a fault of a variant may have made it repeat."""
 
-    made_call: MadeCall
-    first: MadeCall
+    made_call: CallRecord
+    first: CallRecord
     inner: bool
 
-    def is_with(self, other: _Begun) -> bool:
+    def is_with(self, other: _CountedCall) -> bool:
         """Whether both are in one reply; an agent's are never in one with those of an agent it used."""
         one, two = self.first, other.first
         if one.reply_index == two.reply_index:
@@ -46,7 +46,7 @@ def reply_checks(
     named = [each for each in expected.calls or () if ANY_TOOL not in each.tools]
     begun = _begun(case, span)
 
-    def paired(calls: Sequence[_Begun]) -> PairedCalls:
+    def paired(calls: Sequence[_CountedCall]) -> PairedCalls:
         return PairedCalls(
             case,
             named,
@@ -72,27 +72,27 @@ def reply_checks(
     yield span_check(metric, "wrong_replies", span.place, row)
 
 
-def _begun(case: ResolvedCase, span: Span) -> list[_Begun]:
+def _begun(case: ResolvedCase, span: Span) -> list[_CountedCall]:
     counts = {id(each.call) for each in span.scored_calls}
-    begun: list[_Begun] = []
-    tried: list[MadeCall] = []
+    begun: list[_CountedCall] = []
+    tried: list[CallRecord] = []
     for reply, ended in zip(span.replies, span.made_by_reply, strict=True):
         for made_call in ended:
             if id(made_call.call) in counts:
                 earlier = (each for each in tried if same_call(case, each.call, made_call.call))
-                begun.append(_Begun(made_call, next(earlier, made_call), reply.is_inner))
+                begun.append(_CountedCall(made_call, next(earlier, made_call), reply.is_inner))
             elif not reply.is_inner:
                 tried.append(made_call)
     return begun
 
 
-def _groups(begun: Sequence[_Begun]) -> list[list[int]]:
+def _groups(begun: Sequence[_CountedCall]) -> list[list[int]]:
     """The places of each reply's calls, with those of earlier replies not answered when it began."""
     last = {each.first.reply_index: index for index, each in enumerate(begun)}
     return [[i for i in range(index + 1) if begun[i].is_with(begun[index])] for index in last.values()]
 
 
-def _shown(calls: Sequence[_Begun]) -> str:
+def _shown(calls: Sequence[_CountedCall]) -> str:
     """Calls such as `a and b, then c`."""
     text = ""
     for number, each in enumerate(calls):

@@ -11,7 +11,7 @@ from msgspec import structs
 from ..errors import CannotCompare
 from ..matchers.modes import MODES
 from ..record.calls import NO_TOOL, ToolCall, shown_tool
-from ..record.made_calls import MadeCall
+from ..record.made_calls import CallRecord
 from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
@@ -20,7 +20,7 @@ from ..text import plural
 from .assessment import CheckLine, Draft, Explained, ToolsAndCall
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, call_count, pair
 from .ends import agent_lines, end_lines, end_share
-from .extra_calls import UNEXPECTED, surplus_lines, weighted
+from .extra_calls import UNEXPECTED, surplus_lines, weigh
 from .one_call import ALL_RIGHT, CorrectShare, check_arguments, check_tool, share_of
 
 _NONE_NEEDED = "no tool was called, and none had to be"
@@ -42,7 +42,7 @@ class PairedCalls:
         *,
         in_order: bool,
         match: Match = "exact",
-        ended: Sequence[MadeCall] = (),
+        ended: Sequence[CallRecord] = (),
     ) -> None:
         self._case = case
         self._calls = calls
@@ -85,7 +85,7 @@ class PairedCalls:
         return [i for i, each in expected if not each.optional or i in pairing.pairs]
 
     @property
-    def fulfilled(self) -> list[int]:
+    def right_indexes(self) -> list[int]:
         """The indexes of the expected calls that were made with all their arguments right."""
         shares = zip(self.pairing.pairs, self.pairing.shares, strict=True)
         return [i for i, share in shares if share.flaw is None]
@@ -220,7 +220,7 @@ class PairedCalls:
         for i in self._due[:10]:
             j = self.pairing.pairs.get(i)
             share = None if j is None else self._share(i, j)
-            parts.append(f"{0.0 if share is None else weighted(1.0, share.value):.4g}")
+            parts.append(f"{0.0 if share is None else weigh(1.0, share.value):.4g}")
         value, terms = self.pairing.total / self._denominator, " + ".join(parts) or 0
         more = " + …" * (len(self._due) > 10)
         return f"{value:.4g} = ({terms}{more}) / {self._denominator}{self._counts()}", ()

@@ -17,19 +17,19 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare
-from ..jsonschemas.subschemas import MISSING, pointed
+from ..jsonschemas.subschemas import MISSING, pointer_target
 from ..matchers.compare import mismatch, with_keys_of
 from ..matchers.matcher import has_matcher, is_optional
 from ..matchers.modes import MODES
 from ..record.calls import ToolCall, is_number, shown_tool, with_arguments
-from ..record.made_calls import MadeCall, calls_made
+from ..record.made_calls import CallRecord, calls_made
 from ..record.results import Check
 from ..record.status import NOT_RUN, CallStatus
 from ..record.transcript import Message, Reply, Transcript, text_of
 from ..replies.recovery import read_calls
 from ..suite.case import ResolvedCase
 from ..suite.mocks import SCORED_ONLY
-from ..suite.policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, operands, replaced
+from ..suite.policies import FROM, SAME, EarlierAnswer, OtherCall, Policy, fill_operands, operands
 from ..suite.resolved import accepts, offers
 from ..suite.types import EndedCall
 from ..text import json_text, plural, printable
@@ -79,7 +79,7 @@ def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     return Draft(kept / len(applying), explain)
 
 
-def _applies(case: ResolvedCase, policy: Policy, made_calls: Sequence[MadeCall]) -> bool:
+def _applies(case: ResolvedCase, policy: Policy, made_calls: Sequence[CallRecord]) -> bool:
     return offers(case, policy.tools) or bool(made_calls) or policy.at_least is not None
 
 
@@ -100,7 +100,7 @@ class _JudgedCalls:
         self._has_rounds = case.has_tool_rounds or asked > 1 or not self._is_silent
         self.note = _UNANSWERED if self._is_silent and self._has_rounds and self._made else ""
 
-    def of(self, policy: Policy) -> list[MadeCall]:
+    def of(self, policy: Policy) -> list[CallRecord]:
         """The calls that a policy judges."""
         meant = (each for each in self._made if is_meant(self._case, policy, each.call))
         return [
@@ -110,7 +110,7 @@ class _JudgedCalls:
             and all(has_result(wanted, each, self._mode) for wanted in _result(policy))
         ]
 
-    def conditions(self, policy: Policy, judged: Sequence[MadeCall]) -> list[_Condition]:
+    def conditions(self, policy: Policy, judged: Sequence[CallRecord]) -> list[_Condition]:
         """The conditions of a policy, with what broke each."""
         texts = policy.texts
         conditions = []
@@ -132,10 +132,10 @@ class _JudgedCalls:
             conditions += self._limits(policy, judged)
         return conditions
 
-    def _limits(self, policy: Policy, judged: Sequence[MadeCall]) -> Iterator[_Condition]:
+    def _limits(self, policy: Policy, judged: Sequence[CallRecord]) -> Iterator[_Condition]:
         """The conditions on how often calls were made, or on a sum over them."""
         counting = self._attempts(judged) if policy.sum is None else list(filter(self._adds, judged))
-        groups: list[tuple[Any, list[tuple[MadeCall, Fraction]]]] = []
+        groups: list[tuple[Any, list[tuple[CallRecord, Fraction]]]] = []
         wrong: list[Breach] = []
         for made_call in counting:
             try:
@@ -160,7 +160,7 @@ class _JudgedCalls:
                     broken.append(Breach(call, _total_text(policy, total, key, len(group))))
             yield _Condition(policy.texts[field], broken)
 
-    def _adds(self, made_call: MadeCall) -> bool:
+    def _adds(self, made_call: CallRecord) -> bool:
         """Whether a call may have changed something, so that it counts in a sum."""
         in_world = made_call.by_suite and self._case.world is not None
         return made_call.status != "refused" and not (made_call.status == "error" and not in_world)
@@ -168,7 +168,7 @@ class _JudgedCalls:
     def _is_same(self, one: Any, other: Any) -> bool:
         return mismatch(_as_data(one), other, self._mode) is None
 
-    def _unasked(self, judged: Sequence[MadeCall], word: str | dict[str, Any]) -> list[Breach]:
+    def _unasked(self, judged: Sequence[CallRecord], word: str | dict[str, Any]) -> list[Breach]:
         """The calls before which the user did not say the word; it must be said again for each call."""
         broken, since = list[Breach](), -math.inf
         for made_call in self._attempts(judged):
@@ -190,7 +190,7 @@ class _JudgedCalls:
             return self._has_answers
         return any(each.answer not in (None, SCORED_ONLY) for each in self._calls) or self._is_silent
 
-    def _early(self, made_call: MadeCall, other: OtherCall) -> str:
+    def _early(self, made_call: CallRecord, other: OtherCall) -> str:
         """Why a call was not made after the answer that it needs; empty if it was."""
         wanted = self._params(other, made_call)
         others = [each for each in self._others(made_call) if self._is(each, other, wanted)]
@@ -213,28 +213,28 @@ class _JudgedCalls:
             return f"{name} was answered with an error"
         return f"{name} was {last.status or 'not answered'}"
 
-    def _is_answered(self, made_call: MadeCall, other: OtherCall, judged: MadeCall) -> bool:
+    def _is_answered(self, made_call: CallRecord, other: OtherCall, judged: CallRecord) -> bool:
         """Whether a call ended as a policy needs it; without a word on that, without an error."""
         if self._ended_so(made_call, other.status or "ok", self._result_of(other, judged)):
             return True
         is_unknown = made_call.status is None and made_call.reply_index >= 0
         return not other.has_end and is_unknown and self._is_silent
 
-    def _ended_so(self, made_call: MadeCall, status: CallStatus, result: Sequence[Any]) -> bool:
+    def _ended_so(self, made_call: CallRecord, status: CallStatus, result: Sequence[Any]) -> bool:
         """Whether a call ended with this status, and with this result if there is one."""
         return made_call.status == status and all(self._has_result(made_call, each) for each in result)
 
-    def _has_result(self, made_call: MadeCall, wanted: Any) -> bool:
+    def _has_result(self, made_call: CallRecord, wanted: Any) -> bool:
         try:
             return has_result(wanted, made_call, self._mode)
         except CannotCompare as error:
             raise _NoValue(str(error)) from None
 
-    def _result_of(self, other: OtherCall, judged: MadeCall) -> Sequence[Any]:
+    def _result_of(self, other: OtherCall, judged: CallRecord) -> Sequence[Any]:
         """The result of another call with the values of `$same`; empty without one."""
-        return [replaced(each, SAME, partial(_own_data, judged)) for each in _result(other)]
+        return [fill_operands(each, SAME, partial(_own_data, judged)) for each in _result(other)]
 
-    def _late(self, made_call: MadeCall, other: OtherCall) -> str:
+    def _late(self, made_call: CallRecord, other: OtherCall) -> str:
         """Why a call was made after one that rules it out; empty if it was not."""
         wanted = self._params(other, made_call)
         for each in self._others(made_call):
@@ -243,14 +243,14 @@ class _JudgedCalls:
                 return f"after {with_arguments(shown_names(other.tools), wanted)}"
         return ""
 
-    def _may_have_ended(self, made_call: MadeCall, other: OtherCall, judged: MadeCall) -> bool:
+    def _may_have_ended(self, made_call: CallRecord, other: OtherCall, judged: CallRecord) -> bool:
         """Whether a call ended as a policy forbids it; what is unknown may have."""
         if made_call.status not in (other.status or "ok", None):
             return False
         result = self._result_of(other, judged)
         return made_call.answer is None or all(self._has_result(made_call, wanted) for wanted in result)
 
-    def _wrong(self, made_call: MadeCall, expected: Mapping[str, Any]) -> str:
+    def _wrong(self, made_call: CallRecord, expected: Mapping[str, Any]) -> str:
         """The mistakes in the arguments of a call; empty if there are none."""
         arguments = made_call.call.arguments
         if arguments is None:
@@ -278,14 +278,14 @@ class _JudgedCalls:
             raise _NoValue(str(error)) from None
         return "" if share.flaw is None else json_text(actual, 80)
 
-    def _choices(self, expected: Any, made_call: MadeCall) -> Iterator[Any]:
+    def _choices(self, expected: Any, made_call: CallRecord) -> Iterator[Any]:
         """The expected value, with each combination of values for its `$from`, the newest first."""
         sources = [operand for _, operand in operands(FROM, expected)]
         for values in product(*(self._values(made_call, operand) for operand in sources)):
             left = iter(values)
-            yield replaced(expected, FROM, lambda _: next(left))  # noqa: B023
+            yield fill_operands(expected, FROM, lambda _: next(left))  # noqa: B023
 
-    def _values(self, made_call: MadeCall, operand: Mapping[str, Any]) -> list[Any]:
+    def _values(self, made_call: CallRecord, operand: Mapping[str, Any]) -> list[Any]:
         """The value of `$from`: from the newest answer to such a call before this one, or from each."""
         other = EarlierAnswer.model_validate(operand)
         wanted = self._params(other, made_call)
@@ -303,21 +303,21 @@ class _JudgedCalls:
         # The last one of answers that came at the same time is the newest.
         newest = sorted(others, key=lambda each: each.ended_at_reply)[::-1]
         contents = [read_json(each.answer or "") for each in (newest if other.any else newest[:1])]
-        values = [value for each in contents if (value := pointed(each, other.at)) is not MISSING]
+        values = [value for each in contents if (value := pointer_target(each, other.at)) is not MISSING]
         if not values:
             raise _NoValue(f"the answer of {name} has nothing at {other.at}")
         return list(map(_as_data, values))
 
-    def _params(self, other: OtherCall, made_call: MadeCall) -> dict[str, Any]:
+    def _params(self, other: OtherCall, made_call: CallRecord) -> dict[str, Any]:
         """The params of another call, with the values of `$same` from the judged call."""
-        params: dict[str, Any] = replaced(other.params or {}, SAME, partial(_own_data, made_call))
+        params: dict[str, Any] = fill_operands(other.params or {}, SAME, partial(_own_data, made_call))
         return params
 
-    def _others(self, made_call: MadeCall) -> list[MadeCall]:
+    def _others(self, made_call: CallRecord) -> list[CallRecord]:
         """The calls before this one: in earlier replies, and before it in the same list."""
         return self._calls[: next(i for i, each in enumerate(self._calls) if each is made_call)]
 
-    def _is(self, made_call: MadeCall, other: OtherCall, wanted: Mapping[str, Any]) -> bool:
+    def _is(self, made_call: CallRecord, other: OtherCall, wanted: Mapping[str, Any]) -> bool:
         """Whether a call is one of these; if nobody knows its agent, it is none of that agent's."""
         call = made_call.call
         if not accepts(other.tools, call.name, self._case) or not call.is_by(other.agent):
@@ -330,9 +330,9 @@ class _JudgedCalls:
             for name, value in wanted.items()
         )
 
-    def _attempts(self, judged: Sequence[MadeCall]) -> list[MadeCall]:
+    def _attempts(self, judged: Sequence[CallRecord]) -> list[CallRecord]:
         """The calls, except retries: repeats of a call whose newest answer was an error."""
-        attempts: list[MadeCall] = []
+        attempts: list[CallRecord] = []
         for index, made_call in enumerate(judged):
             earlier = reversed(judged[:index])
             newest = next((e for e in earlier if same_call(self._case, e.call, made_call.call)), None)
@@ -346,19 +346,19 @@ def _result(call: EndedCall) -> Sequence[Any]:
     return [call.result] if call.has_result else []
 
 
-def _own_value(made_call: MadeCall, pointer: str) -> Any:
-    value = pointed(made_call.call.arguments, pointer)
+def _own_value(made_call: CallRecord, pointer: str) -> Any:
+    value = pointer_target(made_call.call.arguments, pointer)
     if value is MISSING:
         raise _NoValue(f"the call has nothing at {pointer}")
     return value
 
 
-def _own_data(made_call: MadeCall, pointer: str) -> Any:
+def _own_data(made_call: CallRecord, pointer: str) -> Any:
     """The value of `$same` in a call."""
     return _as_data(_own_value(made_call, pointer))
 
 
-def _amount(made_call: MadeCall, pointer: str) -> Fraction:
+def _amount(made_call: CallRecord, pointer: str) -> Fraction:
     value = _own_value(made_call, pointer)
     if not is_number(value) or not math.isfinite(value) or value < 0:
         raise _NoValue(f"{pointer} is no number of at least 0: {json_text(value, 60)}")
@@ -385,7 +385,7 @@ def _said(messages: Sequence[Message], replies: Sequence[Reply]) -> Iterator[tup
         yield from ((number, text_of(each)) for each in reply.prompt if each.get("role") == "user")
 
 
-def _unapproved(made_call: MadeCall, _: None) -> str:
+def _unapproved(made_call: CallRecord, _: None) -> str:
     """Why a call did not wait for an approval; empty if it did, or did not run."""
     if made_call.is_approved or made_call.status in NOT_RUN:
         return ""
@@ -393,7 +393,7 @@ def _unapproved(made_call: MadeCall, _: None) -> str:
 
 
 def _all(
-    breaks: Callable[[MadeCall, Any], str], judged: Iterable[MadeCall], operand: Any
+    breaks: Callable[[CallRecord, Any], str], judged: Iterable[CallRecord], operand: Any
 ) -> list[Breach]:
     """What breaks a condition, for each call that does."""
     breaches = []
@@ -427,7 +427,7 @@ def _as_data(value: Any) -> Any:
 
 
 def _explained(
-    applying: Sequence[tuple[Policy, Sequence[MadeCall], Sequence[_Condition]]],
+    applying: Sequence[tuple[Policy, Sequence[CallRecord], Sequence[_Condition]]],
     kept: int,
     note: str,
     every: Sequence[ToolCall],

@@ -14,7 +14,7 @@ from ..matchers.compare import reason, type_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import NO_TOOL, ToolCall, shown_tool
-from ..record.made_calls import MadeCall
+from ..record.made_calls import CallRecord
 from ..record.results import ABSENT_TEXT, Check
 from ..record.status import reports_error
 from ..secrets import without_key_values
@@ -140,7 +140,7 @@ class Worlds:
         self._require_known(turns, calls_by_turn, played)
         self.played = self._as_answered(ran, played)
 
-    def _compare_answers(self, place: str, calls: Sequence[MadeCall], answers: Sequence[str]) -> None:
+    def _compare_answers(self, place: str, calls: Sequence[CallRecord], answers: Sequence[str]) -> None:
         """Note answers that the world gives otherwise. Raises CannotCompare if it decides otherwise."""
         for call, answer in zip(calls, answers, strict=True):
             differs = disagreement(call, answer)
@@ -154,7 +154,7 @@ class Worlds:
             self.differing.append(line)
 
     def _require_known(
-        self, turns: Sequence[CallsToPlay], calls_by_turn: Sequence[Sequence[MadeCall]], played: Played
+        self, turns: Sequence[CallsToPlay], calls_by_turn: Sequence[Sequence[CallRecord]], played: Played
     ) -> None:
         """Raise CannotCompare if a judged state depends on whether a call ran, and nobody knows."""
         lost = [
@@ -187,7 +187,7 @@ class Worlds:
             for entry in (span.expected.expected_state or {}).items()
         )
 
-    def _as_answered(self, ran: Sequence[Sequence[MadeCall]], played: Played) -> Played:
+    def _as_answered(self, ran: Sequence[Sequence[CallRecord]], played: Played) -> Played:
         """Put what the model was answered in place of the world's answers.
 
         Answers that a fault withheld from it are left out. Where the suite ran the call, and where no
@@ -204,7 +204,7 @@ class Worlds:
         ]
         return played._replace(tool_answers=answers)
 
-    def _failed(self, calls: Sequence[MadeCall]) -> set[int]:
+    def _failed(self, calls: Sequence[CallRecord]) -> set[int]:
         """Return indexes of calls answered with an error, unless the case says that these ran."""
         if self._case.play_failed_calls:
             return set()
@@ -248,7 +248,7 @@ class Worlds:
 
         def value(calls: CallsToPlay) -> float:
             to = Reference(calls, self._reference(begins, [*before, calls]))
-            return mean(list(referenced(self._case, span, played, to)))
+            return mean(list(world_checks(self._case, span, played, to)))
 
         return max(lists, key=value)
 
@@ -316,11 +316,11 @@ def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[
     expected = of.calls or ()
     if not any(call.optional for call in expected):
         return []
-    fulfilled = PairedCalls(case, expected, span.calls, in_order=False, match="contains").fulfilled
+    fulfilled = PairedCalls(case, expected, span.calls, in_order=False, match="contains").right_indexes
     return [index for index, call in enumerate(expected) if call.optional and index not in fulfilled]
 
 
-def disagreement(made_call: MadeCall, answer: str) -> bool | None:
+def disagreement(made_call: CallRecord, answer: str) -> bool | None:
     """Compare the recorded answer to a call with the world's.
 
     Return None if they say the same, or are unknown. True if they decide otherwise: the world's is an
@@ -346,7 +346,7 @@ def disagreement(made_call: MadeCall, answer: str) -> bool | None:
     )
 
 
-def referenced(case: ResolvedCase, span: Span, played: Played, to: Reference) -> Iterator[SpanCheck]:
+def world_checks(case: ResolvedCase, span: Span, played: Played, to: Reference) -> Iterator[SpanCheck]:
     """Yield the checks of the world after a span against the play of its expected calls."""
     reference, state = to.played, played.states[span.last_turn - 1]
     # The reference for the whole case has a single turn.

@@ -16,7 +16,7 @@ from ..record.results import NOT_SAID, Check, FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
 from ..text import folded_words, json_text
-from .assessment import EXPECTED_GOT, Assessment, Draft, SpanCheck, explained, mean, span_check
+from .assessment import EXPECTED_GOT, Assessment, Draft, SpanCheck, explain_all, mean, span_check
 from .json_texts import json_flaw, json_of
 from .turns import Span, spans_of
 
@@ -34,7 +34,7 @@ def with_texts(assessment: Assessment, texts: Sequence[SpanCheck]) -> Assessment
         of_calls = None if failing == {"text"} else assessment.failure(failing)
         return of_calls or next((check.failure for check in texts if check.value < 1.0), None)
 
-    text = Draft(mean(texts), partial(explained, texts))
+    text = Draft(mean(texts), partial(explain_all, texts))
     return assessment._replace(drafts={**assessment.drafts, "text": text}, failure=failure)
 
 

@@ -15,10 +15,10 @@ from ..record.names import KnownTools
 from ..record.results import FailureCategory, Score, TrialError, TrialResult
 from ..record.status import CallStatus
 from ..record.thresholds import missed_text, missed_thresholds, over_limit
-from ..record.transcript import SYSTEM_ROLES, Judged, Reply, Transcript, measures_of
+from ..record.transcript import SYSTEM_ROLES, Reply, RubricVerdict, Transcript, measures_of
 from ..record.untrusted import as_text
 from ..replies.messages import gist_of, transcript_of
-from ..secrets import redacted
+from ..secrets import redact
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.model import Suite
 from ..suite.resolved import known_tools, resolve
@@ -55,7 +55,7 @@ def score_calls(
     transcript = Transcript.from_calls(_received(call, resolved) for call in calls or ())
     if resolved.kind == "conversation" and transcript.calls:
         transcript = transcript.with_final_reply()
-    return score_trial(resolved, transcript).explained()
+    return score_trial(resolved, transcript).explain()
 
 
 def _received(call: ToolCall | Mapping[str, Any], case: ResolvedCase) -> ToolCall:
@@ -63,7 +63,7 @@ def _received(call: ToolCall | Mapping[str, Any], case: ResolvedCase) -> ToolCal
     read = ToolCall.coerce(call)
     namespace = "" if isinstance(call, ToolCall) else as_text(call.get("namespace"))
     named = known_tools(case).read(read, namespace)
-    return structs.replace(named, **redacted(structs.asdict(named), case.public_texts))
+    return structs.replace(named, **redact(structs.asdict(named), case.public_texts))
 
 
 def score_messages(
@@ -94,13 +94,15 @@ def score_messages(
     with _naming(resolved):
         rubrics = to_judge(resolved, transcript) if judged else []
     met = [
-        Judged(rubric, turn, judged[rubric]) for turn, rubric in rubrics if judged and rubric in judged
+        RubricVerdict(rubric, turn, judged[rubric])
+        for turn, rubric in rubrics
+        if judged and rubric in judged
     ]
     transcript = structs.replace(transcript, judged=tuple(met))
     scored = score_trial(resolved, transcript)
     if scored.result.error is not None:
         raise ScoringError(f"{resolved.suite}::{resolved.id}: {scored.result.error.message}")
-    return scored.explained()
+    return scored.explain()
 
 
 def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -> Transcript:
@@ -109,7 +111,7 @@ def conversation_of(case: ResolvedCase, messages: Iterable[Mapping[str, Any]]) -
     System prompts are not compared, as an agent may have its own. Replies are read as a live model's,
     and a turn ends as a live one at `max_rounds`.
     """
-    cleaned = redacted([dict(message) for message in messages], case.public_texts)
+    cleaned = redact([dict(message) for message in messages], case.public_texts)
     spoken = [index for index, message in enumerate(cleaned) if message.get("role") not in SYSTEM_ROLES]
     prompt = [gist_of(message) for message in case.messages if message.get("role") not in SYSTEM_ROLES]
     begins = len(prompt) <= len(spoken) and all(
@@ -161,13 +163,13 @@ class BodyResult(NamedTuple):
 _NO_BODY = BodyResult({})
 
 
-class Scored(NamedTuple):
+class ScoredTrial(NamedTuple):
     """A trial's result, whose built-in scores have no explanations yet, and what explains them."""
 
     result: TrialResult
     drafts: Mapping[str, Draft] = {}
 
-    def explained(self) -> TrialResult:
+    def explain(self) -> TrialResult:
         """Return the trial with explanations for its built-in scores."""
         texts = {metric: draft.score(explained=True) for metric, draft in self.drafts.items()}
         return structs.replace(self.result, scores={**self.result.scores, **texts})
@@ -185,7 +187,7 @@ def score_trial(
     scorers: Sequence[Scorer] = (),
     trial: int = 0,
     body: BodyResult = _NO_BODY,
-) -> Scored:
+) -> ScoredTrial:
     """Score one conversation, and judge it by the case's thresholds.
 
     Without a usable answer, every applicable metric is 0 and the trial fails. If others made a part of
@@ -197,7 +199,7 @@ def score_trial(
         # Nothing can be said of what others made unreadable, but for a forbidden call.
         if (unread := transcript.unread) and forbidden_in(case, transcript) is None:
             error = TrialError("unread", printable(str(unread)))
-            return Scored(TrialResult(trial=trial, transcript=transcript, error=error))
+            return ScoredTrial(TrialResult(trial=trial, transcript=transcript, error=error))
         silent_agent.check_evidence(case, scorers)
         assessment = assess(case, transcript)
         unusable = assessment.usable_transcript.no_answer
@@ -232,7 +234,7 @@ def score_trial(
     result = structs.replace(
         result, scores=scores, passed=not failure, failure=failure, leaked=leaked, mistake=wrong
     )
-    return Scored(result, {} if unusable is not None else assessment.drafts)
+    return ScoredTrial(result, {} if unusable is not None else assessment.drafts)
 
 
 def require_evidence(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> None:
@@ -273,7 +275,7 @@ def _failure(
         return category, wrong + (_about_choice(case, trial) if silent else "")
     if (call := assessment.malformed) is not None:
         return "invalid_arguments", f"{shown_tool(call)}: {call.why_malformed}: {shown_arguments(call)}"
-    over = over_limit(trial.spent, case.limits) if case.limits else None
+    over = over_limit(trial.amounts, case.limits) if case.limits else None
     return ("over_limit", over) if over else (None, "")
 
 
@@ -309,7 +311,7 @@ def _what_was_wrong(
     if category == "wrong_order":
         return "the right calls in the wrong order"
     if category == "unfinished_chain":
-        return assessment.drafts["completion"].explained()[0]
+        return assessment.drafts["completion"].explanation()[0]
     if category == "broken_policy":
         failing = {"policies": failing["policies"]}
     metrics = assessment.telling_metrics(category) if {"overall", "completion"} & failing.keys() else ()
@@ -317,7 +319,7 @@ def _what_was_wrong(
         draft = assessment.drafts.get(metric)
         if draft is None or draft.value is None or is_perfect(metric, draft.value):
             continue
-        text, lines = draft.explained()
+        text, lines = draft.explanation()
         line = next((line for line in lines if line.check.value < 1.0), None)
         if line is not None and line.says is not None:
             return shorten(line.says.format(line.check), _LONGEST_REASON)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from ..errors import CannotCompare
 from ..record.calls import ToolCall, shown_tool
-from ..record.made_calls import MadeCall, calls_made
+from ..record.made_calls import CallRecord, calls_made
 from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import Expectations
@@ -32,14 +32,14 @@ class Span(NamedTuple):
     replies: Sequence[Reply]
     last_turn: int
     unscored: Sequence[ToolCall] = ()
-    made_by_reply: Sequence[Sequence[MadeCall]] = ()
+    made_by_reply: Sequence[Sequence[CallRecord]] = ()
 
     @property
     def calls(self) -> list[ToolCall]:
         return [each.call for each in self.scored_calls]
 
     @property
-    def scored_calls(self) -> list[MadeCall]:
+    def scored_calls(self) -> list[CallRecord]:
         """The calls that count, with how they ended."""
         calls = (each for of_reply in self.made_by_reply for each in of_reply)
         return [each for each in calls if not any(each.call is call for call in self.unscored)]
@@ -58,13 +58,13 @@ class Span(NamedTuple):
         return any(text.strip() for text in self.texts)
 
     @property
-    def ran_calls(self) -> list[MadeCall]:
+    def ran_calls(self) -> list[CallRecord]:
         """The calls that may have run, in the order of their answers."""
         by_reply = zip(self.replies, self.made_by_reply, strict=True)
         return [each for reply, of_reply in by_reply for each in _in_order(reply, of_reply) if each.ran]
 
 
-def call_and_answer_text(made_call: MadeCall) -> str:
+def call_and_answer_text(made_call: CallRecord) -> str:
     """Return a call and its answer as a text."""
     answer = shown(made_call.answer, LONGEST_ANSWER) if made_call.answer else "with an empty text"
     if not made_call.answer and made_call.status == "error":
@@ -72,7 +72,7 @@ def call_and_answer_text(made_call: MadeCall) -> str:
     return f"{shown_tool(made_call.call)} was answered {answer}"
 
 
-def _in_order(reply: Reply, made_calls: Sequence[MadeCall]) -> Sequence[MadeCall]:
+def _in_order(reply: Reply, made_calls: Sequence[CallRecord]) -> Sequence[CallRecord]:
     """Return a reply's calls, parallel ones in the order of their answers."""
     answered = [str(answer.get("tool_call_id")) for answer in reply.tool_answers]
     ids = [str(call.id) for call in reply.calls]

@@ -85,7 +85,7 @@ def number(
     return read
 
 
-def filled(expected: str) -> ReadText:
+def not_empty(expected: str) -> ReadText:
     """Return a reader for texts that must not be empty, as CI variables may be."""
 
     def read(text: str) -> str:
@@ -282,7 +282,7 @@ JUDGING = (
         "fail on a significant drop from an earlier run: a JSON report; good, the newest run that "
         "passed; @TAG; or auto, by git",
         "FILE|RUN|auto[:BRANCH]",
-        read=filled("a file or the name of a run"),
+        read=not_empty("a file or the name of a run"),
         tier="everyday",
     ),
     Option(
@@ -339,7 +339,7 @@ _MODELS = (
         "transcripts",
         "score transcripts (chat messages, traces) without a model; repeatable",
         "FILE|FOLDER",
-        read=filled("the name of a file or folder"),
+        read=not_empty("the name of a file or folder"),
         repeatable=True,
         tier="agents",
     ),
@@ -347,10 +347,10 @@ _MODELS = (
         "judge",
         "the model that evaluates rubrics ($judge)",
         "NAME",
-        filled("a model"),
+        not_empty("a model"),
         tier="agents",
     ),
-    Option("user", "the model that plays users", "NAME", filled("a model"), tier="agents"),
+    Option("user", "the model that plays users", "NAME", not_empty("a model"), tier="agents"),
     Option(
         "allow-tools",
         "tools that may act: live_tools, agents' and providers' own; * allows read-only live_tools",
@@ -398,7 +398,7 @@ _ASKING = (
         "variant",
         "run each case under a condition too, such as again or distractors:50; repeatable",
         "NAME[:ARGS]",
-        read=filled("the name of a variant"),
+        read=not_empty("the name of a variant"),
         repeatable=True,
         excludes=_NO_MODEL,
         in_form=True,
@@ -441,7 +441,7 @@ _ANSWERS = (
         "cassette",
         "record answers in FOLDER, and replay them from there",
         "FOLDER",
-        read=filled("the name of a folder"),
+        read=not_empty("the name of a folder"),
         in_form=True,
         tier="everyday",
     ),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _GATES = ("fail_under", "fail_over")
 
 
-class GivenOptions:
+class UserOptions:
     """The user's settings by option key: texts, lists of texts, and True for flags.
 
     The command line takes precedence over the ini file, and both over their preset. A preset replaces an
@@ -60,7 +60,7 @@ class GivenOptions:
         return f"--tooleval-preset={self.preset} sets {options_text(self.sets)}" if self.sets else ""
 
     @property
-    def replaced(self) -> list[str]:
+    def replaced_texts(self) -> list[str]:
         """What later values replaced: presets, with the options that went with them, and gates."""
         return [*filter(None, [self._replaced_presets]), *self._replaced_gates()]
 
@@ -176,7 +176,7 @@ def _without(value: Any, lost: Collection[str]) -> Any:
     return None if value in lost else value
 
 
-def read_gates(options: GivenOptions) -> Gates:
+def read_gates(options: UserOptions) -> Gates:
     """The gates. The later one of two for the same thing holds. Raises ConfigError."""
     rules = {rule.subject: rule for key in _GATES for rule in options[key]}
     if "fail_over" in options.typed and not options.has("baseline"):
@@ -188,7 +188,7 @@ def read_gates(options: GivenOptions) -> Gates:
 
 
 def read_gating(
-    options: GivenOptions, baseline: Baseline | None, *, excuses_unasked: bool = False
+    options: UserOptions, baseline: Baseline | None, *, excuses_unasked: bool = False
 ) -> Gating:
     """How a run is gated. Raises ConfigError."""
     return Gating(
@@ -201,7 +201,7 @@ def read_gating(
     )
 
 
-def read_trials(options: GivenOptions) -> int | None:
+def read_trials(options: UserOptions) -> int | None:
     """The number of trials, as an option sets it."""
     trials: int | None = options["trials"]
     rule = options["pass"] or ""
@@ -216,7 +216,7 @@ def read_trials(options: GivenOptions) -> int | None:
     return trials
 
 
-def read_history(options: GivenOptions, here: Path, root: Path) -> str:
+def read_history(options: UserOptions, here: Path, root: Path) -> str:
     """Where the run is saved, as an absolute path or a usable URL; empty if nowhere.
 
     A typed folder is relative to `here`; those of the ini file and the default are relative to `root`.
@@ -229,7 +229,7 @@ def read_history(options: GivenOptions, here: Path, root: Path) -> str:
     return name and os.path.abspath((here if "history" in options.typed else root) / name)
 
 
-def read_baseline(options: GivenOptions, folder: Path, history: str) -> Baseline | None:
+def read_baseline(options: UserOptions, folder: Path, history: str) -> Baseline | None:
     """The baseline; None without one.
 
     `folder` is the project's `.tooleval`, and `history` an absolute path or a URL, empty for none.

@@ -46,7 +46,7 @@ class AlteredAnswers(Struct, frozen=True):
         """True if answers of this tool, named as in the suite, are altered."""
         return self.tool in ("", tool) and tool != self.asks_for
 
-    def changed(self, content: str) -> str:
+    def alter(self, content: str) -> str:
         """The answer to a call that ran."""
         if self.kind in AFTER:
             return AFTER[self.kind]

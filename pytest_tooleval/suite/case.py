@@ -39,7 +39,7 @@ from .types import (
     Trials,
     WorldArgs,
     WorldName,
-    defined,
+    definition_ref,
 )
 
 MessageRole = Literal["system", "developer", "user", "assistant", "tool"]
@@ -304,7 +304,7 @@ class TestCase(Expectations):
         description="Tools that may be called along the way; every other one is a detour.",
     )
     mock_responses: Annotated[
-        dict[str, Annotated[Any, defined("MockResponse")]],
+        dict[str, Annotated[Any, definition_ref("MockResponse")]],
         Expects("an object that maps the name of a tool to its answer"),
         OnlyFor("chain"),
     ] = Field(

@@ -9,7 +9,6 @@ from pydantic import Field, PrivateAttr
 from ..findings import Loc
 from .fields import Apart, Expects, OnlyFor, SuiteObject
 from .types import (
-    Commented,
     EndedCall,
     ExpectedText,
     ExpectedValue,
@@ -17,6 +16,7 @@ from .types import (
     OneOrMoreTools,
     Params,
     ToolName,
+    WithComment,
 )
 
 CallOrder = Literal["any", "strict"]
@@ -87,7 +87,7 @@ Forbidden = Annotated[
 ]
 
 
-class Expectations(Commented):
+class Expectations(WithComment):
     """The expectations for a turn, or for the whole case."""
 
     expected_tool: Annotated[

@@ -29,7 +29,6 @@ from .servers import ToolsFrom
 from .tools import ProviderTools, ToolChoice, Tools
 from .types import (
     EXAMPLE_THRESHOLDS,
-    Commented,
     Count,
     LiveToolNames,
     Name,
@@ -40,6 +39,7 @@ from .types import (
     Thresholds,
     ToolPrefix,
     Trials,
+    WithComment,
     WorldArgs,
     WorldName,
 )
@@ -56,7 +56,7 @@ def suite_without_keys(suite: Any) -> Any:
     return {**secrets.without_key_values(suite), **source}
 
 
-class Suite(Commented):
+class Suite(WithComment):
     """A collection of tools and test cases."""
 
     TIERS: ClassVar[Mapping[Tier, str]] = {

@@ -29,7 +29,7 @@ class Moment(NamedTuple):
     kind: DateKind
     at: datetime
 
-    def formatted(self, form: str) -> str | None:
+    def strftime(self, form: str) -> str | None:
         """The moment in a format of strftime, in the C locale; None if the format is not known."""
         unknown = False
 

@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"(\{\{\{\{|\{\{[^{}]*\}\})")
 _NOT_IN_IDS = re.compile(r"[\[\]\s\x00-\x1f\x7f]+|::")
 
 
-class Expanded(NamedTuple):
+class ExpandedSuite(NamedTuple):
     """A suite's data with a case for each row.
 
     `places` has for each case its index in the file, and `bases` its id there; None for a case without
@@ -41,9 +41,9 @@ class Expanded(NamedTuple):
     problems: list[Problem]
 
 
-def expand(data: dict[str, Any], folder: Path) -> Expanded:
+def expand(data: dict[str, Any], folder: Path) -> ExpandedSuite:
     """Expand the cases of a suite's data. Files of rows are in `folder`."""
-    expanded = Expanded(data, [], [], [], [])
+    expanded = ExpandedSuite(data, [], [], [], [])
     cases = data.get("test_cases")
     now = read_moment(data.get(NOW))
     if now is not None:
@@ -171,7 +171,7 @@ class _Filling:
         if word.strip() == NOW and self._now is not None:
             if not colon:
                 return self._now.text
-            text = self._now.formatted(form)
+            text = self._now.strftime(form)
             if text is None:
                 message = f"{show(form)} is no format of a date"
                 codes = "use the codes of strftime, such as %A or %Y"

@@ -13,7 +13,7 @@ from ..record.status import CallStatus
 from ..text import json_text, plural, printable
 from .expectations import ANY_TOOL
 from .fields import Expects
-from .types import EndedCall, ExpectedText, ExpectedValue, Name, OneOrMoreTools, defined
+from .types import EndedCall, ExpectedText, ExpectedValue, Name, OneOrMoreTools, definition_ref
 
 SAME, FROM = "$same", "$from"
 _TOOLS = 'the name of a tool, a list of names, or "*" for any tool'
@@ -21,7 +21,7 @@ _TOOLS = 'the name of a tool, a list of names, or "*" for any tool'
 _STAND_INS: tuple[Any, ...] = (0, "a", [])
 
 PolicyParams = Annotated[
-    dict[str, Annotated[Any, defined("PolicyValue")]],
+    dict[str, Annotated[Any, definition_ref("PolicyValue")]],
     Expects("an object of argument names and expected values"),
 ]
 
@@ -45,7 +45,7 @@ class OtherCall(EndedCall):
     )
 
 
-class Needed(OtherCall):
+class Need(OtherCall):
     """What stands before a call: another call, or a message of the user."""
 
     EXPECTS = 'an object such as {"tool": "get_order"} or {"user": {"$regex": "(?i)^yes"}}'
@@ -80,7 +80,7 @@ class EarlierAnswer(OtherCall):
 _Other = Annotated[
     Name | OtherCall, Expects(f"the name of a tool, or {OtherCall.EXPECTS.removeprefix('an object ')}")
 ]
-_Needed = Annotated[Name | Needed, Expects(f"the name of a tool, or {Needed.EXPECTS}")]
+_NameOrNeed = Annotated[Name | Need, Expects(f"the name of a tool, or {Need.EXPECTS}")]
 _Limit = Annotated[
     Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)], Expects("a number of at least 0")
 ]
@@ -107,7 +107,7 @@ class Policy(EndedCall):
     )
     params: (
         Annotated[
-            dict[str, Annotated[Any, defined("ExpectedValue")]],
+            dict[str, Annotated[Any, definition_ref("ExpectedValue")]],
             Expects("an object of argument names and values"),
         ]
         | None
@@ -127,7 +127,7 @@ class Policy(EndedCall):
         '{"$from": {"tool": ..., "params": {...}, "at": "/total"}}, wherever a value may stand, is the '
         'value at this JSON Pointer of the newest earlier answer; with "any": true, of any of them.',
     )
-    only_after: _Needed | None = Field(
+    only_after: _NameOrNeed | None = Field(
         None,
         description="A call that each of them needs before it: answered without an error, in an "
         'earlier reply. Or {"user": ...}, what the user must say before each of them.',
@@ -179,13 +179,13 @@ class Policy(EndedCall):
         """The other calls that it names, each with its field."""
         for field in ("only_after", "never_after"):
             other: str | OtherCall | None = getattr(self, field)
-            if other is not None and not (isinstance(other, Needed) and other.tool is None):
+            if other is not None and not (isinstance(other, Need) and other.tool is None):
                 yield field, OtherCall(tool=other) if isinstance(other, str) else other
 
     @property
     def word(self) -> str | dict[str, Any] | None:
         """What the user must say before each call; None if nothing."""
-        return self.only_after.user if isinstance(self.only_after, Needed) else None
+        return self.only_after.user if isinstance(self.only_after, Need) else None
 
 
 def _named(call: EndedCall) -> str:
@@ -215,14 +215,14 @@ def operands(key: str, value: Any, at: Loc = ()) -> Iterator[tuple[Loc, Any]]:
             yield from operands(key, inner, (*at, name))
 
 
-def replaced(value: Any, key: str, make: Callable[[Any], Any]) -> Any:
+def fill_operands(value: Any, key: str, make: Callable[[Any], Any]) -> Any:
     """The value with what `make` makes of each operand of this key."""
     of_key = operand(key, value)
     if of_key is not None:
         return make(of_key)
     if isinstance(value, dict):
-        return {name: replaced(inner, key, make) for name, inner in value.items()}
-    return [replaced(inner, key, make) for inner in value] if isinstance(value, list) else value
+        return {name: fill_operands(inner, key, make) for name, inner in value.items()}
+    return [fill_operands(inner, key, make) for inner in value] if isinstance(value, list) else value
 
 
 def with_stand_ins(value: Any, key: str) -> Any:

@@ -9,7 +9,7 @@ from ..errors import ConfigError
 from ..matchers.modes import DEFAULT_MODE, MODES, Mode
 from ..record.calls import ToolCall
 from ..record.metrics import LIMITS, METRICS, NEVER_DECISIVE
-from ..record.names import KnownTools, meant, same_tool
+from ..record.names import KnownTools, meaning, same_tool
 from ..record.thresholds import needed_of
 from .case import AsWritten, PromptMessage, ResolvedCase, ResolvedTurn, TestCase, Turn
 from .expectations import ANY_TOOL, Expectations, ExpectedCall
@@ -159,7 +159,7 @@ def turns_of(case: TestCase, tools: tuple[Tool, ...]) -> tuple[ResolvedTurn, ...
     turns, names = case.turns or (), [tool.name for tool in tools]
     resolved = []
     for number, turn in enumerate(turns, 1):
-        withheld = {meant(name, names) for later in turns[number:] for name in later.new_tools}
+        withheld = {meaning(name, names) for later in turns[number:] for name in later.new_tools}
         offered = tuple(tool for tool in tools if tool.name not in withheld)
         resolved.append(ResolvedTurn(turn, prompt_messages(turn.prompt), offered))
     return tuple(resolved)

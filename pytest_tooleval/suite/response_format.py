@@ -43,7 +43,7 @@ class ResponseFormat(SuiteObject):
     json_schema: JsonForm | None = Field(None, description="With the type json_schema: the schema.")
 
     @property
-    def sent(self) -> dict[str, Any]:
+    def chat_parameter(self) -> dict[str, Any]:
         """The parameter of the chat API."""
         if self.json_schema is None:
             return {"type": self.type}

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Any
 
-from ..record.names import qualified
+from ..record.names import full_name
 
 MAX_NAME = 64
 _HASH_LENGTH = 6
@@ -25,7 +25,7 @@ def definition_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def name_in_suite(tool: Mapping[str, Any]) -> str:
     """The name by which cases know a suite's tool."""
-    return qualified(str(definition_of(tool)["name"]), tool.get("namespace"))
+    return full_name(str(definition_of(tool)["name"]), tool.get("namespace"))
 
 
 def provider_name(name: str, taken: Collection[str] = ()) -> str:

@@ -10,10 +10,10 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ..explain import show
-from ..record.names import qualified
+from ..record.names import full_name
 from .fields import Expects, SuiteObject
 from .overrides import ChoiceWord
-from .types import Callers, Commented, Name, NamespaceName, Parameters, ToolName, ToolNames
+from .types import Callers, Name, NamespaceName, Parameters, ToolName, ToolNames, WithComment
 
 TOOL_EXAMPLE = '{"type": "function", "function": {"name": ..., "description": ..., "parameters": ...}}'
 CUSTOM_EXAMPLE = '{"type": "custom", "custom": {"name": ..., "description": ..., "format": ...}}'
@@ -115,7 +115,7 @@ class Custom(SuiteObject):
     input_examples: ClassVar[None] = None
 
 
-class Tool(Commented):
+class Tool(WithComment):
     """A tool, in OpenAI's function calling format."""
 
     EXPECTS = f"a tool, {TOOL_EXAMPLE}"
@@ -150,7 +150,7 @@ class Tool(Commented):
     @property
     def name(self) -> str:
         """The name that cases use, qualified by the namespace."""
-        return qualified(self.definition.name, self.namespace)
+        return full_name(self.definition.name, self.namespace)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -240,6 +240,6 @@ class ProviderTools(SuiteObject):
     )
 
     @property
-    def listed(self) -> list[dict[str, Any]]:
+    def all_tools(self) -> list[dict[str, Any]]:
         """The tools of all providers."""
         return [*self.openai, *self.anthropic]

@@ -20,7 +20,7 @@ SCHEMA_ID = (
 EXAMPLE_THRESHOLDS: Any = {"overall": 0.8, "no_extra_calls": None, "max_calls": 3}
 
 
-def defined(name: str) -> WithJsonSchema:
+def definition_ref(name: str) -> WithJsonSchema:
     """Refer to a definition in the published schema that is not made from a model."""
     return WithJsonSchema({"$ref": f"{SCHEMA_ID}#/$defs/{name}"})
 
@@ -62,7 +62,7 @@ PassRule = Annotated[
     Field(pattern=r"^(mean|all|any|[1-9][0-9]{0,5}/[1-9][0-9]{0,5})$"),
     Expects('"mean", "all", "any", or "K/N" such as "4/5"'),
 ]
-ExpectedValue = Annotated[Any, defined("ExpectedValue")]
+ExpectedValue = Annotated[Any, definition_ref("ExpectedValue")]
 Params = Annotated[
     dict[str, ExpectedValue],
     Expects("an object of argument names and expected values, or null when they are not scored"),
@@ -70,7 +70,7 @@ Params = Annotated[
 ExpectedText = Annotated[
     str | dict[str, Any],
     Expects('a text, or a matcher such as {"$regex": "..."}'),
-    defined("ExpectedText"),
+    definition_ref("ExpectedText"),
 ]
 STOPS = 'true, "guardrail", "limit", or a matcher on its message, such as {"$contains": "amount"}'
 Stop = Annotated[
@@ -130,7 +130,7 @@ class EndedCall(OfTools):
     agent: Annotated[Name, Expects("the name of an agent")] | None = Field(
         None, description="The agent that must make the call, of several."
     )
-    result: Annotated[Any, defined("PolicyValue")] = Field(
+    result: Annotated[Any, definition_ref("PolicyValue")] = Field(
         None,
         description="What the tool must answer: a value or a matcher. JSON in the answer is parsed; "
         "further keys of an object do not count.",
@@ -146,7 +146,7 @@ class EndedCall(OfTools):
         return self.status is not None or self.has_result
 
 
-class Commented(SuiteObject):
+class WithComment(SuiteObject):
     comment: Annotated[Comment | None, Apart()] = Field(
         None, alias="$comment", exclude=True, description="For readers of the file; never sent."
     )

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ..checkout.git import file_at, has_revision
 from ..errors import ConfigError, SuiteError
-from ..record.names import meant
+from ..record.names import meaning
 from ..suite.case import ResolvedCase, TestCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.load import parse_suite
@@ -161,7 +161,7 @@ def _with(
     None if a tool that the case needs is missing.
     """
     names = [tool.name for tool in tools]
-    if any(meant(name, names) is None for name in _needed_tools(case)):
+    if any(meaning(name, names) is None for name in _needed_tools(case)):
         return None
     varied = case
     if tuple(tools) != case.tools:
@@ -186,4 +186,4 @@ def _needed_tools(case: ResolvedCase) -> Iterator[str]:
         yield case.tool_choice.tool
     offered = [tool.name for tool in case.tools]
     on_the_way = (*case.valid_prerequisites, *case.mock_responses)
-    yield from (name for name in on_the_way if meant(name, offered) is not None)
+    yield from (name for name in on_the_way if meaning(name, offered) is not None)

@@ -18,7 +18,7 @@ from ..matchers.compare import matches
 from ..matchers.examples import right_value
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import MODES, Mode
-from ..record.names import meant
+from ..record.names import meaning
 from ..scoring.leaks import reveals
 from ..suite.altered import FAULTS, AlteredAnswers
 from ..suite.case import ResolvedCase
@@ -49,7 +49,7 @@ def fault(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
     if kind is None:
         hint = near(text, FAULTS) or f"; expected KIND[:TOOL] with one of {', '.join(FAULTS)}"
         raise ConfigError(f"unknown fault {text!r}{hint}")
-    tool = meant(named, [tool.name for tool in case.tools]) if named else ""
+    tool = meaning(named, [tool.name for tool in case.tools]) if named else ""
     if tool is None:
         _require_tool(named, condition)
     reaches_more = any(part.expected_state or part.expected_text for part in case.expectations)
@@ -64,9 +64,9 @@ def fault(case: ResolvedCase, condition: VariantContext) -> ResolvedCase | None:
 
 def _require_tool(name: str, condition: VariantContext) -> None:
     names = set(all_tools(condition.suite))
-    if meant(name, names) is None:
+    if meaning(name, names) is None:
         names.update(*map(all_tools, condition.collected()))
-        if meant(name, names) is None:
+        if meaning(name, names) is None:
             raise ConfigError(f"no suite has the tool {name!r}{near(name, names)}")
 
 
@@ -143,7 +143,7 @@ def _attack_on(case: ResolvedCase, condition: VariantContext) -> Attack | None:
     """
     path = condition.root / condition.argument if condition.argument else OUR_ATTACKS
     names = [tool.name for tool in case.tools]
-    attacks = [each for each in read_attacks(path) if meant(each.tool.name, names) is None]
+    attacks = [each for each in read_attacks(path) if meaning(each.tool.name, names) is None]
     may_follow = ANY_TOOL not in expected_tools(case) and not isinstance(case.tool_choice, OneTool)
     if not attacks or not _gets_answers(case) or not may_follow:
         return None

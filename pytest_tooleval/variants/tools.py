@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ..record.names import meant
+from ..record.names import meaning
 from ..suite.case import ResolvedCase
 from ..suite.model import Suite
 from ..suite.tools import AllowedTools, Choice, Tool
@@ -61,7 +61,7 @@ def _choice_among(choice: Choice, before: Sequence[Tool], now: Sequence[Tool]) -
         return choice
     old, new = [tool.name for tool in before], [tool.name for tool in now]
     removed = set(old) - set(new)
-    allowed = [name for name in choice.allowed_tools if meant(name, old) not in removed]
+    allowed = [name for name in choice.allowed_tools if meaning(name, old) not in removed]
     allowed += [name for name in new if name not in old]
     return choice.model_copy(update={"allowed_tools": allowed})
 

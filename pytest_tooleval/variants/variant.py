@@ -108,7 +108,7 @@ class Variants:
             raise ConfigError(f"variant {name!r}: this name is already registered")
         self._kinds[name] = (change, control, is_earlier)
 
-    def named(self, text: str) -> list[Variant]:
+    def select(self, text: str) -> list[Variant]:
         """Return the variants named by `NAME[:ARGUMENT]`; commas in its first part give several.
 
         Raises ConfigError for an unknown name.

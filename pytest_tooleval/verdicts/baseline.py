@@ -27,7 +27,7 @@ from ..record.comparison import (
 from ..record.gates import Verdict
 from ..record.identity import Identity, shared_names
 from ..record.metrics import BUILT_IN
-from ..record.results import CaseRow, unchanged
+from ..record.results import CaseRow, without_variants
 from ..record.summary import fallback_text
 from ..text import shown
 from .baseline_text import (
@@ -41,7 +41,7 @@ from .baseline_text import (
     verdict_text,
 )
 from .case import Standard, decide_again
-from .loosened import loosened
+from .loosened import loosened_needs
 from .paired_metrics import ComparisonRules, PairedCase, PairedMetric, metrics_of, worse_and_better
 from .pairing import Pairing, RowPair, find_moved_files, pair_cases
 from .run_summary import strict_text
@@ -83,7 +83,7 @@ def compare_runs(
     """
     if math.isnan(limits.alpha) or math.isnan(limits.max_drop):  # click accepts NaN in any range
         raise ConfigError("alpha and max-drop: expected numbers from 0 to 1, got nan")
-    old, new = (side._replace(cases=unchanged(side.cases)) for side in (old, new))
+    old, new = (side._replace(cases=without_variants(side.cases)) for side in (old, new))
     names = old.name, new.name
     has_one_rule = 0 < old.run.scoring_version == new.run.scoring_version
     sides = _by_model(old), _by_model(new)
@@ -371,7 +371,7 @@ def _loosened(models: Sequence[_Model]) -> tuple[LoosenedCase, ...]:
     cases = (
         LoosenedCase(*astuple(new.identity.of_case), what=what)
         for old, new in pairs
-        for what in loosened(Standard.of(old), Standard.of(new))
+        for what in loosened_needs(Standard.of(old), Standard.of(new))
     )
     return tuple(dict.fromkeys(cases))
 

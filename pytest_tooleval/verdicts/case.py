@@ -115,7 +115,7 @@ def _trial_again(trial: TrialRow, by: Standard) -> TrialRow:
     failure: FailureCategory | None = "below_threshold" if wrong else None
     if POLICIES in missed:
         failure = "broken_policy"
-    if failure is None and (over := over_limit(trial.spent, by.limits)):
+    if failure is None and (over := over_limit(trial.amounts, by.limits)):
         failure, wrong = "over_limit", over
     return structs.replace(trial, passed=failure is None, failure=failure, mistake=wrong)
 
@@ -132,7 +132,7 @@ def _mean_spent(trials: Sequence[TrialRow], limits: Iterable[str]) -> dict[str, 
     """The mean amount for each limit; None if any trial's amount is unknown."""
     means: dict[str, float | None] = {}
     for name in limits:
-        values = [value for trial in trials if (value := trial.spent[name]) is not None]
+        values = [value for trial in trials if (value := trial.amounts[name]) is not None]
         means[name] = sum(values) / len(values) if values and len(values) == len(trials) else None
     return means
 

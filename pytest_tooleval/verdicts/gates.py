@@ -243,7 +243,7 @@ def _judge_broken(rule: Rule, cases: Sequence[CaseRow], compared: ComparedModel 
 
 def _judge_amount(rule: Rule, cases: Sequence[CaseRow]) -> _Judgement:
     """Judge the mean over the answered trials; if some values are unknown, the gate fails."""
-    spent = [trial.spent[f"max_{rule.metric}"] for c in cases for trial in c.trials if not trial.error]
+    spent = [trial.amounts[f"max_{rule.metric}"] for c in cases for trial in c.trials if not trial.error]
     amounts = [value for value in spent if value is not None]
     mean, passed = None, False
     if not spent:

@@ -87,7 +87,7 @@ def _of_case(suite: Suite, case: TestCase, earlier: Suite, before: TestCase) -> 
         new, old = resolve(suite, case), resolve(earlier, before)
     except ConfigError:  # nothing judges one of them
         return
-    yield from loosened(Standard.of(old), Standard.of(new))
+    yield from loosened_needs(Standard.of(old), Standard.of(new))
     now = _forbidden(new)
     for tool, rest in sorted(_forbidden(old)):
         if not any(fits(each, tool) and other in (rest, "") for each, other in now):
@@ -108,7 +108,7 @@ def _forbidden(case: ResolvedCase) -> set[tuple[str, str]]:
     return calls
 
 
-def loosened(old: Standard, new: Standard) -> Iterator[str]:
+def loosened_needs(old: Standard, new: Standard) -> Iterator[str]:
     """What a case needs less of than before."""
     before, now = _needs(old), _needs(new)
     for name, need in before.items():

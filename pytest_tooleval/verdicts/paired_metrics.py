@@ -17,13 +17,13 @@ from ..record.identity import Identity, suite_names
 from ..record.metrics import HIGHER_IS_BETTER, PENALTIES
 from ..record.results import CaseRow
 from .statistics import (
+    cluster_sums,
     dealt_tail,
     dealt_variance,
     difference_interval,
     is_newly_broken,
     largest_drop,
     permutation_test,
-    summed,
 )
 
 PASS = "pass"
@@ -131,7 +131,7 @@ def _metric(
         / total
         for side in (0, 1)
     )
-    sums = summed(
+    sums = cluster_sums(
         [
             case.new.weight * (was - now) if suite in (None, case.suite) else 0.0
             for case, (was, now) in everywhere
@@ -193,7 +193,7 @@ def _step(cases: Sequence[PairedCase]) -> float:
     fewest: dict[int, int] = {}
     for case in cases:
         fewest[case.cluster] = min(case.new.answered, fewest.get(case.cluster, case.new.answered))
-    weights = summed([case.new.weight for case in cases], clusters)
+    weights = cluster_sums([case.new.weight for case in cases], clusters)
     return math.fsum(weights[cluster] ** 2 / trials for cluster, trials in fewest.items())
 
 

@@ -12,9 +12,9 @@ from ..record.results import CaseRow
 from ..text import plural
 from .rules import MODEL, PASS_RATE, Rule, groups_of
 from .statistics import (
+    cluster_sums,
     clusters_of,
     mean_interval,
-    summed,
     wilson,
 )
 
@@ -91,7 +91,7 @@ def gate_reaches(cases: Sequence[CaseRow], gates: Sequence[Rule], confidence: fl
 
 def _reach_text(gate: Rule, cases: Sequence[CaseRow], confidence: float) -> str:
     clusters = clusters_of(cases)
-    weights = [each for each in summed([case.weight for case in cases], clusters) if each]
+    weights = [each for each in cluster_sums([case.weight for case in cases], clusters) if each]
     trials = sorted({case.answered for case in cases})
     each = f"{trials[0]} to {trials[-1]} trials" if len(trials) > 1 else plural(trials[0], "trial")
     passes_only = gate.metric == PASS_RATE

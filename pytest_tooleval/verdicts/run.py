@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..errors import NoBaseline, ToolevalError
 from ..record.comparison import Comparison
 from ..record.gates import Gate
-from ..record.results import CaseRow, unchanged
+from ..record.results import CaseRow, without_variants
 from ..record.run import Run
 from ..text import plural
 from .gating import Gates, Gating
@@ -181,7 +181,7 @@ def _compared(
     from .paired_metrics import ComparisonRules
     from .sides import BASE_WORD, RUN_WORD, Side
 
-    evaluated = [case for case in unchanged(cases) if case.model]
+    evaluated = [case for case in without_variants(cases) if case.model]
     old = baseline.run
     word, is_base = RUN_WORD.fullmatch(baseline.name), BASE_WORD.fullmatch(baseline.name) is not None
     # Which run is the last good one, or the base's, depends on this run's files and models.

@@ -38,11 +38,11 @@ def run_summary(document: RowsDocument) -> RunSummary:
     elif outcome != "failed":  # a run can pass despite problems
         details = [f"{total.passed} of {plural(total.cases, 'case')} passed", *details]
     excused = (f"{count} {word}" for word, count in excused_words(document).items())
-    silent = [case for case in document.unchanged if case.outcome == "error"]
+    silent = [case for case in document.plain_cases if case.outcome == "error"]
     is_allowed = all(case.counted and any(judged_by(case, gate) for gate in gates) for case in silent)
     is_answered = total.passed + total.failed > 0 and is_allowed
     is_whole = not (ending(run.status, run.exitstatus) or run.partial or run.collection_errors)
-    judged = (*document.unchanged, *document.leaks)
+    judged = (*document.plain_cases, *document.leaks)
     none_failed = not any(case.outcome == "failed" and case.fails_run for case in judged)
     return RunSummary(
         **sums_of(total),  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def excuse(case: CaseRow, document: RowsDocument) -> str:
 
 def excused_words(document: RowsDocument) -> Counter[str]:
     """The number of cases by their word."""
-    return Counter(word for case in document.unchanged if (word := excuse(case, document)))
+    return Counter(word for case in document.plain_cases if (word := excuse(case, document)))
 
 
 def strict_text(strict: bool) -> str:

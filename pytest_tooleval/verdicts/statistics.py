@@ -99,7 +99,7 @@ def clusters_of(cases: Iterable[CaseRow]) -> list[int]:
     ]
 
 
-def summed(values: Sequence[float], clusters: Sequence[int]) -> list[float]:
+def cluster_sums(values: Sequence[float], clusters: Sequence[int]) -> list[float]:
     """The sum of each cluster's values, by cluster number."""
     sums = [0.0] * (max(clusters, default=-1) + 1)
     for value, cluster in zip(values, clusters, strict=True):
@@ -161,8 +161,8 @@ def _effective_cases(
     largest = max(weights)
     shares = [weight / largest for weight in weights]  # otherwise squares of tiny weights would be 0
     if clusters is not None:
-        sums = summed([a * b for a, b in zip(shares, scores, strict=True)], clusters)
-        shares = summed(shares, clusters)
+        sums = cluster_sums([a * b for a, b in zip(shares, scores, strict=True)], clusters)
+        shares = cluster_sums(shares, clusters)
         scores = [value / share for value, share in zip(sums, shares, strict=True) if share]
         shares = [share for share in shares if share]  # numbers may have gaps
     total, squares = math.fsum(shares), math.fsum(share * share for share in shares)

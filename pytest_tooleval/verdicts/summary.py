@@ -12,7 +12,7 @@ from ..record.comparison import Comparison
 from ..record.document import Document, RowsDocument
 from ..record.gates import Gate
 from ..record.metrics import ordered_metrics
-from ..record.results import CaseResult, CaseRow, Outcome, unchanged
+from ..record.results import CaseResult, CaseRow, Outcome, without_variants
 from ..record.run import Run, SummedRun
 from ..record.summary import Fallback, Mean, ModelSummary, SuiteSummary, Summary, Tokens
 from ..record.variants import ComparedVariant
@@ -39,15 +39,15 @@ def rows_document(
     The gates settle which counted cases are tolerated. `intervals` adds those of means.
     """
     cases = [tolerated_if_passed(case, gates) for case in cases]
-    plain = unchanged(cases)
+    plain = without_variants(cases)
     total = summarise(plain, intervals=intervals)
 
     def fields(group: Sequence[CaseRow]) -> dict[str, Any]:
         # With one suite and model, all summaries are the same.
         return _fields(total if len(group) == len(plain) else summarise(group, intervals=intervals))
 
-    models = grouped(plain, lambda case: case.model).items()
-    suites = grouped(plain, lambda case: (case.model, case.suite, case.file)).items()
+    models = group_by(plain, lambda case: case.model).items()
+    suites = group_by(plain, lambda case: (case.model, case.suite, case.file)).items()
     return RowsDocument(
         run=SummedRun(**{**_fields(run), "total": total}),  # a shard's run already has its own
         models=tuple(ModelSummary(model=model, **fields(group)) for model, group in models),
@@ -92,12 +92,12 @@ def file_order(models: Iterable[str]) -> Callable[[CaseRow], tuple[str, int, int
 
 def ran_partly(cases: Iterable[CaseRow]) -> bool:
     """True if some case of a suite was not selected or did not run."""
-    plain = unchanged(cases)
+    plain = without_variants(cases)
     ran = Counter((case.file, case.model) for case in plain)
     return any(ran[case.file, case.model] < case.suite_cases for case in plain)
 
 
-def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+def group_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
     """Cases or gates by a key, in order of first appearance."""
     groups: dict[_Key, list[_Item]] = {}
     for item in items:

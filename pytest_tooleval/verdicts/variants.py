@@ -15,10 +15,10 @@ from msgspec import structs
 from ..figures import points_text, score_text
 from ..record.identity import Identity
 from ..record.results import CaseRow
-from ..record.variants import Attacked, ComparedVariant, Effect
+from ..record.variants import AttackRate, ComparedVariant, Effect
 from ..text import plural
 from .paired_metrics import ALPHA, PASS, PairedCase, dealt_p, worse_and_better
-from .statistics import clusters_of, holm, mean_over, permutation_test, summed
+from .statistics import cluster_sums, clusters_of, holm, mean_over, permutation_test
 
 # 95% of a normal distribution is within this many standard errors.
 _ERRORS = 1.959964
@@ -99,7 +99,7 @@ def _compared(key: _Key, rows: _Rows, arms: Mapping[_Key, _Rows], started: str) 
     )
 
 
-def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked | None:
+def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> AttackRate | None:
     """How often a model followed the attack, with the upper limit from `statistics.mean_interval`."""
     valued = [(row, rate) for row in rows if (rate := row.scores.get(ATTACK)) is not None]
     if not valued:
@@ -107,7 +107,7 @@ def _attacked(rows: Sequence[CaseRow], control: Sequence[CaseRow]) -> Attacked |
     trials, followed = _followed(rows)
     control_trials, control_followed = _followed(control)
     rate, _, high = mean_over(valued)
-    return Attacked(
+    return AttackRate(
         trials=trials,
         followed=followed,
         rate=rate,
@@ -145,11 +145,11 @@ def _difference(pairs: Sequence[PairedCase]) -> tuple[float, float, float, float
     )
     gains = [round(b - a, 12) for a, b in values]
     mean = new - old
-    spread = summed([w * (gain - mean) for w, gain in zip(weights, gains, strict=True)], clusters)
+    spread = cluster_sums([w * (gain - mean) for w, gain in zip(weights, gains, strict=True)], clusters)
     error = _ERRORS * math.sqrt(math.fsum(each * each for each in spread)) / total
-    shares = summed([weight / total for weight in weights], clusters)
+    shares = cluster_sums([weight / total for weight in weights], clusters)
     error = max(error, _ERRORS**2 * math.fsum(share * share for share in shares))
-    sums = summed([w * gain for w, gain in zip(weights, gains, strict=True)], clusters)
+    sums = cluster_sums([w * gain for w, gain in zip(weights, gains, strict=True)], clusters)
     drop, gain = permutation_test([-each for each in sums]), permutation_test(sums)
     if any(pair.old.answered != pair.new.answered for pair in pairs):
         dealt = dealt_p(pairs, values)

@@ -13,7 +13,7 @@ from ..errors import ConfigError, ToolevalError
 from ..history import History
 from ..record.encoding import to_json
 from ..reports.html import html_text, page_comparison, page_document
-from .responses import ApiError, field_error, in_page_words, json_response, needed
+from .responses import ApiError, field_error, in_page_words, json_response, required_value
 
 _DEFAULT_LIMIT = 50
 _MAX_LIMIT = 1000
@@ -62,7 +62,7 @@ def show_document(request: Request) -> Response:
 
 
 def show_case(request: Request) -> Response:
-    nodeid = needed(request, "nodeid")
+    nodeid = required_value(request, "nodeid")
     run = request.app.state.runs.get(request.path_params["id"])
     # The history may not have it yet. Once the run has ended, its gates have settled what it tolerates.
     whole = run.case(nodeid) if run is not None and run.status == "running" else None
@@ -94,7 +94,7 @@ def delete_run(request: Request) -> Response:
 
 
 def show_trend(request: Request) -> Response:
-    name, limit = needed(request, "name"), _limit(request)
+    name, limit = required_value(request, "name"), _limit(request)
     with _history(request, "name") as history:
         return json_response(history.trend(name, model=request.query_params.get("model"), limit=limit))
 
@@ -103,7 +103,7 @@ def comparison_of_runs(request: Request) -> Response:
     from ..verdicts.baseline import compare_runs
     from ..verdicts.paired_metrics import ComparisonRules
 
-    old, new = needed(request, "old"), needed(request, "new")
+    old, new = required_value(request, "old"), required_value(request, "new")
     models = [request.query_params.get(f"{side}_model") for side in ("old", "new")]
     if (models[0] is None) != (models[1] is None):
         raise field_error(400, "old_model", "expected with new_model, or neither of them")

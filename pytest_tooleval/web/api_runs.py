@@ -104,7 +104,7 @@ def show_project(request: Request) -> Response:
 
 def list_runs(request: Request) -> Response:
     """The running and the last finished ones, newest first."""
-    return json_response([run.state() for run in _runs(request).started()[::-1]])
+    return json_response([run.state() for run in _runs(request).started_runs()[::-1]])
 
 
 def show_run(request: Request) -> Response:

@@ -13,14 +13,14 @@ from starlette.routing import Route
 from ..errors import ConfigError, McpError
 from ..mcp.discover import Discovery, discover
 from ..mcp.server import McpServer
-from ..mcp.tools import imported, title_of
+from ..mcp.tools import suite_with_tools, title_of
 from ..suite.fingerprints import fingerprint_of_bytes
 from ..suite.model import Suite
 from ..suite.schema import suite_schema
 from ..suite.source import SuiteSource
 from .bodies import McpImport, NewSuite, SuiteText, read, read_body, taking
-from .responses import ApiError, field_error, json_response, needed, problem_dicts
-from .suite_files import Examined, SuiteFolder, check_name, decoded_text, suite_to_text
+from .responses import ApiError, field_error, json_response, problem_dicts, required_value
+from .suite_files import SuiteContent, SuiteFolder, check_name, decoded_text, suite_to_text
 
 _ETAG = re.compile(r'"?([0-9a-f]{16})"?')
 
@@ -31,7 +31,7 @@ def _folder(request: Request) -> SuiteFolder:
 
 
 def _file(request: Request) -> str:
-    file = needed(request, "file")
+    file = required_value(request, "file")
     check_name(file)
     return file
 
@@ -80,7 +80,7 @@ def _create(folder: SuiteFolder, file: str | None, text: str) -> Response:
     return json_response(_written(file, etag, examined), 201, _etag_header(etag))
 
 
-def _written(file: str, etag: str, examined: Examined) -> dict[str, Any]:
+def _written(file: str, etag: str, examined: SuiteContent) -> dict[str, Any]:
     return {"file": file, "etag": etag, "warnings": problem_dicts(examined.warnings)}
 
 
@@ -99,7 +99,7 @@ def show_suite(request: Request) -> Response:
     return json_response(shown, headers=_etag_header(etag))
 
 
-def _findings(examined: Examined) -> dict[str, Any]:
+def _findings(examined: SuiteContent) -> dict[str, Any]:
     return {
         "cases": _cases(examined.suite),
         "problems": problem_dicts(examined.problems),
@@ -158,7 +158,7 @@ def _imported(folder: SuiteFolder, body: McpImport, discovery: Discovery) -> tup
     file, before = body.file, _existing(folder, body.file)
     data = None if before is None else before.data
     try:
-        result = imported(discovery, data, body.name or title_of(discovery), drafts=body.drafts)
+        result = suite_with_tools(discovery, data, body.name or title_of(discovery), drafts=body.drafts)
     except ConfigError as error:
         raise ApiError(422, str(error)) from None
     etag = None

@@ -41,7 +41,7 @@ def field_error(status: int, field: str, message: str, file: str = "") -> ApiErr
     return ApiError(status, f"{prefix}{message}", [Problem(file, 1, 1, field, message)])
 
 
-def needed(request: Request, name: str) -> str:
+def required_value(request: Request, name: str) -> str:
     """A value of the query. ApiError 400 without it."""
     value = request.query_params.get(name)
     if not value:

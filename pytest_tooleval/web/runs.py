@@ -216,18 +216,18 @@ class PageRuns:
         arguments = [*pytest_arguments(asked, self._allowed_tools), "--tooleval-estimate", "-q"]
         try:
             with Child(arguments, self._root) as child:
-                if (estimated := child.estimated(ESTIMATE_S)) is None:
+                if (estimated := child.read_estimate(ESTIMATE_S)) is None:
                     raise ApiError(422, "pytest could not estimate the run", output=child.output())
         except (OSError, ValueError, ToolevalError) as error:
             raise ApiError(500, f"could not start pytest: {error}") from None
         return "\n".join(estimate_lines(estimated))
 
-    def started(self) -> list[PytestRun]:
+    def started_runs(self) -> list[PytestRun]:
         """The runs that have started, oldest first."""
         return [run for run in list(self._runs) if run.id]
 
     def get(self, id: str) -> PytestRun | None:
-        return next((run for run in self.started() if run.id == id), None)
+        return next((run for run in self.started_runs() if run.id == id), None)
 
     def _forget_old(self) -> None:
         over = [run for run in self._runs if run.status != "running"]

@@ -41,7 +41,7 @@ _REHEARSAL_S = 3.0
 
 
 @dataclass(frozen=True)
-class Examined:
+class SuiteContent:
     """A file read as a suite: either suite and document, or problems."""
 
     suite: Suite | None
@@ -105,7 +105,7 @@ class SuiteFolder:
         except ApiError as error:
             if error.status == 404:
                 raise
-            examined = Examined(None, None, error.problems)  # too large, or not ours to read
+            examined = SuiteContent(None, None, error.problems)  # too large, or not ours to read
         suite = examined.suite
         cases = suite.test_cases if suite else []
         modified = datetime.fromtimestamp(status.st_mtime, timezone.utc)
@@ -119,7 +119,7 @@ class SuiteFolder:
             "modified": modified.isoformat(timespec="seconds"),
         }
 
-    def examine(self, content: str | bytes, file: str, *, lint: bool = False) -> Examined:
+    def examine(self, content: str | bytes, file: str, *, lint: bool = False) -> SuiteContent:
         """Read the content of a file as a suite; `lint` adds what `tooleval validate` says of it."""
         # Showing a suite runs none of the project's code except its worlds, for their tools. If a
         # conftest file registers scorers, any metric is accepted; pytest checks them.
@@ -131,14 +131,14 @@ class SuiteFolder:
             if any(worlds_of(source.data)):
                 untrusted = untrusted_worlds(source.data, folder, self._saved_worlds(file))
                 if untrusted:
-                    return Examined(None, None, tuple(source.problems(untrusted)))
+                    return SuiteContent(None, None, tuple(source.problems(untrusted)))
             suite, document = parse_document(content, file, metrics=metrics, folder=folder)
         except SuiteError as error:
-            return Examined(None, None, error.problems)
+            return SuiteContent(None, None, error.problems)
         if not lint:
-            return Examined(suite, document)
+            return SuiteContent(suite, document)
         warnings = [*lint_suite(suite, document), *_rehearsed(suite, document)]
-        return Examined(suite, document, (), tuple(warnings))
+        return SuiteContent(suite, document, (), tuple(warnings))
 
     def _saved_worlds(self, file: str) -> set[str]:
         """The worlds in the saved file; none without such a file."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from ..errors import WorldError
-from ..jsonschemas.subschemas import changed
+from ..jsonschemas.subschemas import change_all
 from .parameters import qualified_name, signature_of
 from .play import look
 from .world import WorldSpec, named
@@ -35,7 +35,7 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
             "define its tool under tools"
         ) from None
     # pydantic's title only repeats the name.
-    schema = changed(schema, lambda part: {key: part[key] for key in part if key != "title"})
+    schema = change_all(schema, lambda part: {key: part[key] for key in part if key != "title"})
     about, parameters = _documentation(method)
     for parameter, text in parameters.items():
         if parameter in schema.get("properties", {}):

@@ -32,7 +32,7 @@ import msgspec
 
 from ..errors import WorldError, error_text, raised_at
 from ..record.calls import NO_OBJECT
-from ..record.names import meant
+from ..record.names import meaning
 from ..secrets import scrub_json, secret_values, without_key_values
 from ..text import canonical, near, printable, shorten, shown
 from .code import code_hash, names_in
@@ -297,7 +297,7 @@ class World:
         """Return why no method could run a call; empty if one could, whatever it would answer."""
         if self._answers_all is not None:
             return ""
-        method_name = method_for(meant(name, offered) or "", self.methods)
+        method_name = method_for(meaning(name, offered) or "", self.methods)
         if method_name is None:
             return f"the world has no method {name}{near(name, self.methods)}"
         try:
@@ -311,7 +311,7 @@ class World:
         """Answer a call: as JSON, unless the method returned a text."""
         if arguments is None:
             return _error(NO_OBJECT)
-        called = name if self._answers_all else meant(name, offered) or ""
+        called = name if self._answers_all else meaning(name, offered) or ""
         method_name = method_for(called, self.methods) or ""
         method = self._answers_all or self.methods.get(method_name)
         if method is None:
@@ -425,7 +425,7 @@ def method_for(tool: str, methods: Collection[str]) -> str | None:
     """
     start, _, rest = tool.partition("__")
     alone = rest.partition("__")[2] if start == "mcp" else ""
-    return meant(tool, methods) or meant(alone, methods) or meant(tool.replace(".", "_"), methods)
+    return meaning(tool, methods) or meaning(alone, methods) or meaning(tool.replace(".", "_"), methods)
 
 
 def methods_of(thing: object) -> dict[str, Callable[..., Any]]:

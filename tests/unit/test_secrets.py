@@ -15,7 +15,7 @@ from pytest_tooleval.secrets import (
     ScrubFilter,
     keep_secret,
     key_values,
-    redacted,
+    redact,
     scrub,
     scrub_json,
     secret_values,
@@ -69,7 +69,7 @@ def test_what_is_no_key_may_be_asked_and_said(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    assert redacted(f"by {value}!") == f"by {value}!"
+    assert redact(f"by {value}!") == f"by {value}!"
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def test_a_key_of_several_lines_is_found_in_arguments(monkeypatch: pytest.Monkey
         "TOOLEVAL_PRIVATE_KEY", key := "-----BEGIN KEY-----\nab12\ncd34\n-----END KEY-----"
     )
     for text in (key, json.dumps({"key": key}), json.dumps(json.dumps({"key": key}))):
-        assert "ab12" not in redacted(text)
-        assert "cd34" not in redacted(text)
+        assert "ab12" not in redact(text)
+        assert "cd34" not in redact(text)
 
 
 def test_a_key_as_a_name_in_an_object_is_taken_out() -> None:
@@ -226,7 +226,7 @@ def test_a_picture_stays_unless_it_holds_a_whole_key(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("A_API_KEY", "ab12cd")
     monkeypatch.setenv("B_API_KEY", "0123456789abcdefXYZ")
     picture = f"data:image/png;base64,{'x' * 6000}AB12cd=="
-    assert redacted([picture]) == [picture]
-    assert redacted(f"{picture} ") != f"{picture} "
+    assert redact([picture]) == [picture]
+    assert redact(f"{picture} ") != f"{picture} "
     for text in ("data:image/png;base64,ab12cd", picture.replace("AB12cd", "0123456789abcdefXYZ")):
-        assert redacted(text) != text
+        assert redact(text) != text

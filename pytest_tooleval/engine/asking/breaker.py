@@ -35,7 +35,7 @@ class Breaker:
             return
         self.check()
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         self._answered = True
 
     def ends_retries(self, error: ModelError, attempt: int) -> bool:

@@ -66,7 +66,7 @@ class Fallbacks:
         """Add a refusal to `tried`. Raises if there is no fallback."""
         key = _key(refusal.parameter, refusal.value)
         if not _may_change(refusal.parameter, refusal.value, set_by):
-            raise refusal.named(set_by[refusal.parameter], self._spec)
+            raise refusal.user_error(set_by[refusal.parameter], self._spec)
         if key in tried:  # also refused without it, so that was not the reason
             raise refusal
         tried.add(key)

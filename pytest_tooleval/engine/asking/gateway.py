@@ -18,7 +18,7 @@ from ...keys import PublicTexts
 from ...record.calls import JSON_DEPTH, is_nested_deeper
 from ...record.run import HelperRole, payer
 from ...record.transcript import Transcript
-from ...secrets import redacted, scrub, secret_values
+from ...secrets import redact, scrub, secret_values
 from ..cassettes.questions import key_of, question_of
 from ..clients.choice import ChatClient, make_client
 from ..exchange.chat import ChatAnswer, ChatRequest
@@ -41,7 +41,7 @@ _TEXTS = "message tool_answers finish_reason finish_message served_model upstrea
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedState:
     """State that all models of a run share. Times are in seconds."""
 
     concurrency: int
@@ -60,7 +60,7 @@ class ModelGateway:
     _paced_and_paid, _falling_back, _received.
     """
 
-    def __init__(self, spec: ModelSpec, shared: Shared) -> None:
+    def __init__(self, spec: ModelSpec, shared: SharedState) -> None:
         most = shared.concurrency
         self._spec = spec
         self._shared = shared
@@ -137,7 +137,7 @@ class ModelGateway:
         except ModelError as error:
             breaker.gave_up(error)
             raise
-        breaker.answered()
+        breaker.note_answer()
         return answer
 
     async def _with_model_slot(self, request: ChatRequest, context: Context) -> ChatAnswer:
@@ -165,11 +165,11 @@ class ModelGateway:
         try:
             answer = await self._paced_and_paid(request, context)
         except ModelError as error:
-            self._model_slots.failed(error)
+            self._model_slots.count_failure(error)
             raise
-        self._model_slots.answered()
+        self._model_slots.count_answer()
         for reply in answer.replies:
-            self._pace.spent((reply.prompt_tokens or 0) + (reply.completion_tokens or 0))
+            self._pace.count_used((reply.prompt_tokens or 0) + (reply.completion_tokens or 0))
         return answer
 
     async def _paced_and_paid(self, request: ChatRequest, context: Context) -> ChatAnswer:
@@ -178,7 +178,7 @@ class ModelGateway:
         if self._shared.ended.is_set():
             raise asyncio.CancelledError
         spending, slots = self._shared.spending, self._shared.slots
-        reserve = spending.reserved(self._spec, request, self._breaker.pause)
+        reserve = spending.reserve(self._spec, request, self._breaker.pause)
         async with reserve as reserved, slots.hold(context.priority):
             self._breaker.check()
             spending.check()
@@ -218,7 +218,7 @@ class ModelGateway:
             answer = await self._client.complete(request, self._timeout_s)
         except asyncio.CancelledError:
             if not isinstance(self._spec, Builtin):
-                self._shared.spending.cancelled(payer_of_it)
+                self._shared.spending.count_cancelled(payer_of_it)
             raise
         except ModelError as error:
             # The provider's error message may echo a key.
@@ -244,7 +244,7 @@ def _checked(answer: ChatAnswer, public_texts: PublicTexts | None) -> ChatAnswer
     """An answer, or an agent's reply, with its time, and with stand-ins for keys."""
     if is_nested_deeper([answer.message, *answer.tool_answers], JSON_DEPTH):
         raise ModelError(f"the answer is nested more than {JSON_DEPTH} levels deep", kind="bad_response")
-    texts = redacted({name: getattr(answer, name) for name in _TEXTS.split()}, public_texts)
+    texts = redact({name: getattr(answer, name) for name in _TEXTS.split()}, public_texts)
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     return structs.replace(answer, answered_at=now, **texts)
 

@@ -29,7 +29,7 @@ def question_of(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     asked: dict[str, Any] = {
         "model": spec.identity,
         "api_base": spec.base,
-        "messages": normalised(request.messages),
+        "messages": normalise_ids(request.messages),
         "tools": list(request.tools),
         "tool_choice": request.tool_choice if request.tools else None,
         "sampling": dict(request.sampling),
@@ -49,7 +49,7 @@ def key_of(asked: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_question(asked).encode()).hexdigest()
 
 
-def normalised(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def normalise_ids(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The messages with the ids of their tool calls numbered in order, because providers choose
     random ids.
     """

@@ -22,7 +22,7 @@ from ...record.images import without_images
 from ...record.status import APPROVED, NOT_RUN, CallStatus
 from ...record.transcript import Message
 from ...replies.endings import GAVE_UP
-from ...secrets import redacted
+from ...secrets import redact
 from ...suite.resolved import find_tool
 from ...text import first_few, shorten
 from ..exchange.chat import ChatAnswer
@@ -272,7 +272,7 @@ class AgentCalls:
     def _read(self, asked: _PendingCall, id: str) -> ToolCall:
         """The call as tools get it, without keys."""
         texts = self._toolbox.case.public_texts
-        call = ToolCall.parse(redacted(asked.name, texts), redacted(asked.arguments, texts), id)
+        call = ToolCall.parse(redact(asked.name, texts), redact(asked.arguments, texts), id)
         return structs.replace(call, agent=asked.agent)
 
     async def _stop_at_forbidden(self) -> None:
@@ -329,7 +329,7 @@ class AgentCalls:
                 kind="callable",
             )
 
-    def unfinished(self) -> ChatAnswer:
+    def unfinished_run(self) -> ChatAnswer:
         """The run of an agent that was stopped after too many calls, or by a call that ends the run."""
         *earlier, last = self.replies
         return structs.replace(last, earlier=tuple(earlier))

@@ -35,7 +35,7 @@ class LoopClock:
         self._open = 0
 
         def task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
-            return asyncio.Task(_Timed(coroutine, self), loop=loop, **options)
+            return asyncio.Task(_TimedCoroutine(coroutine, self), loop=loop, **options)
 
         loop.set_task_factory(task)
 
@@ -56,7 +56,7 @@ class LoopClock:
                 if seconds > BLOCKS_S and self._open > 1:
                     share.agent.blocking.add(share)
 
-    def opened(self, more: int) -> None:
+    def count_open(self, more: int) -> None:
         self._open += more
 
     def step_s(self) -> float:
@@ -89,7 +89,7 @@ class AgentOnLoop:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class _Timed(Coroutine[Any, Any, Any]):
+class _TimedCoroutine(Coroutine[Any, Any, Any]):
     """Wraps a coroutine to measure its steps. It looks like the coroutine itself."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], clock: LoopClock) -> None:
@@ -116,7 +116,7 @@ class _Timed(Coroutine[Any, Any, Any]):
 
 def _agent_of(task: asyncio.Task[Any]) -> AgentOnLoop | None:
     coroutine = task.get_coro()
-    return coroutine.agent if isinstance(coroutine, _Timed) else None
+    return coroutine.agent if isinstance(coroutine, _TimedCoroutine) else None
 
 
 class TimeShare:
@@ -139,7 +139,7 @@ class TimeShare:
     def __exit__(self, *error: object) -> None:
         _share.set(None)
         if self._is_on_loop:
-            self._clock.opened(-1)
+            self._clock.count_open(-1)
 
     def start(self) -> None:
         """Begin in a thread, where nobody blocks it."""
@@ -148,7 +148,7 @@ class TimeShare:
     def submit(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Future[Any]:
         """Run a coroutine of the call on the loop."""
         self._is_on_loop = self.agent.is_on_loop = True
-        self._clock.opened(1)
+        self._clock.count_open(1)
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self._clock.loop))
 
     def begin(self, now: float) -> None:
@@ -171,7 +171,7 @@ class TimeShare:
         return now - self._since - others
 
     @property
-    def left(self) -> float:
+    def left_s(self) -> float:
         """The seconds left. A tiny rest counts as 0, because time stands still while others block."""
         seconds = self._timeout_s - self.seconds
         return 0.0 if self._is_stuck or seconds < _LEAST_S else seconds

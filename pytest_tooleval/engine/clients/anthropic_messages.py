@@ -23,7 +23,7 @@ from ..protocols.blocks import read_blocks
 from ..protocols.builder import ChatBuilder
 from ..protocols.reading import contents_of
 from .http_client import ProviderClient
-from .joined_streams import Joined, joined_messages
+from .joined_streams import StreamEnd, joined_messages
 from .message_parts import chat_of, data_in, input_of, parts_of, without_nulls
 
 SentBlock = dict[str, Any]
@@ -56,7 +56,7 @@ class AnthropicClient(ProviderClient):
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
         return {"model": self._model, **messages_body(chat, self._price)}
 
-    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
+    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> StreamEnd:
         return joined_messages(chunks)
 
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:

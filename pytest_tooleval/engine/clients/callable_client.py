@@ -86,7 +86,7 @@ class CallableClient:
             else:
                 run = asyncio.ensure_future(_threaded(called, share))
             try:
-                await _serve(run, calls, lambda: share.left)
+                await _serve(run, calls, lambda: share.left_s)
                 finished, blocked_by = run.done(), share.blocked_by
             finally:
                 if calls is not None:
@@ -94,7 +94,7 @@ class CallableClient:
                 run.cancel()
             latency_s = share.seconds
         if calls is not None and calls.stopped:
-            return calls.unfinished()
+            return calls.unfinished_run()
         if calls is not None and calls.error is not None:
             raise calls.error
         if not finished:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from ...errors import ModelError
-from ...jsonschemas.subschemas import MISSING, pointed
+from ...jsonschemas.subschemas import MISSING, pointer_target
 from ...record.status import CallStatus, last_answers, status_in
 from ...record.transcript import Message, status_of, text_of
 from ...record.untrusted import as_mapping, objects_in
@@ -23,7 +23,7 @@ from ..protocols.reading import read_messages
 from . import anthropic_messages, openai_responses
 from .event_streams import events, is_stream
 from .http_client import HttpAnswer, HttpClient
-from .joined_streams import Joined, joined_chat, joined_messages, joined_responses
+from .joined_streams import StreamEnd, joined_chat, joined_messages, joined_responses
 from .provider_errors import one_line
 from .transport import not_json
 
@@ -108,7 +108,7 @@ class DeployedClient(HttpClient):
         objects = list(map(as_mapping, documents))
         return self._joined(objects).document if is_stream(answered.text) else objects[0]
 
-    def _joined(self, chunks: Sequence[_Document]) -> Joined:
+    def _joined(self, chunks: Sequence[_Document]) -> StreamEnd:
         return _JOINED[str(self._spec.answer)](chunks)
 
     def _pointed(self, documents: Sequence[Any], answer: Mapping[str, str]) -> _Document:
@@ -157,7 +157,7 @@ class DeployedClient(HttpClient):
 
     def _call(self, call: object, answer: Mapping[str, str]) -> dict[str, Any]:
         where = answer.get("name", "/name")
-        name = pointed(call, where)
+        name = pointer_target(call, where)
         if not isinstance(name, str):
             raise self._broken(f"a call of the answer has no name at {where}: {json_text(call, 200)}")
         values = self._values("arguments", answer.get("arguments", "/arguments?"), [call])
@@ -168,7 +168,7 @@ class DeployedClient(HttpClient):
     def _values(self, part: str, pointer: str, documents: Sequence[Any]) -> list[Any]:
         """The values at a pointer. Raises ModelError if there is none, unless it ends with a `?`."""
         path = pointer.removesuffix(OPTIONAL)
-        values = (pointed(each, path) for each in documents)
+        values = (pointer_target(each, path) for each in documents)
         present = [value for value in values if value is not MISSING]
         if not present and path == pointer:
             shown = json_text(documents[0] if len(documents) == 1 else documents, 200)
@@ -242,7 +242,7 @@ def _without_snapshots(documents: Sequence[Any], answer: Mapping[str, str]) -> l
         last = values[-1] if values else None
         id = as_mapping(document).get("id")
         if last is not None and id is not None and as_mapping(last).get("id") == id:
-            pairs = [(pointed(last, path), pointed(document, path)) for path in pointers]
+            pairs = [(pointer_target(last, path), pointer_target(document, path)) for path in pointers]
             if all(_extends(old, new) for old, new in pairs):
                 values.pop()
         values.append(document)

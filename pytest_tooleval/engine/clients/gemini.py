@@ -19,9 +19,9 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..exchange.chat import PARTS, RESPONSE_FORMAT, ChatRequest
 from ..exchange.errors import ParameterRefused
 from ..models.prices import token_count
-from ..protocols.reading import replied
+from ..protocols.reading import reply_fields
 from .http_client import ProviderClient
-from .joined_streams import Joined, joined_candidates
+from .joined_streams import StreamEnd, joined_candidates
 from .message_parts import chat_call, chat_of, data_in, images_apart, input_of, parts_of
 
 GeminiPart = dict[str, Any]
@@ -57,7 +57,7 @@ class GeminiClient(ProviderClient):
     def _translated(self, chat: dict[str, Any]) -> dict[str, Any]:
         return generate_body(chat, self._model)
 
-    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
+    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> StreamEnd:
         return joined_candidates(chunks)
 
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:
@@ -231,7 +231,7 @@ def _message(parts: Sequence[GeminiPart], ours: str) -> dict[str, Any]:
     called = [part for part in parts if isinstance(part.get("functionCall"), dict)]
     calls = [_call(part, f"{ours}_{number}") for number, part in enumerate(called)]
     others = [part for part in parts if part not in called]
-    message |= replied([{"role": "model", "parts": others}])
+    message |= reply_fields([{"role": "model", "parts": others}])
     calls += message.get("tool_calls", ())
     return {**message, "tool_calls": calls} if calls else message
 

@@ -26,11 +26,11 @@ from ..exchange.receiving import receiving
 from ..models.known import Entry, known_entry
 from ..models.spec import DeployedAgent, HttpModel
 from .event_streams import DONE, events, is_stream
-from .joined_streams import Joined
+from .joined_streams import StreamEnd
 from .provider_errors import (
     one_line,
     provider_error,
-    redirected,
+    redirect_error,
     refused_answer,
     retry_after_s,
     status_of_error,
@@ -87,7 +87,7 @@ class HttpClient(ABC):
         """The protocol's body for one of the chat API."""
 
     @abstractmethod
-    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
+    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> StreamEnd:
         """The protocol's document for those in a stream."""
 
     @abstractmethod
@@ -115,7 +115,7 @@ class HttpClient(ABC):
                 allow_redirects=False,
             ) as response:
                 if response.status in _REDIRECTS and "Location" in response.headers:
-                    raise redirected(url, response.headers["Location"])
+                    raise redirect_error(url, response.headers["Location"])
                 with receiving():
                     data = await _read_all(response)
         except ModelError:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
-from ...replies.call_like import UNREAD, may_be_call, unplaced
+from ...replies.call_like import UNREAD, may_be_call, unplaced_item
 from .streamed_calls import Arguments, StreamedCalls, index_of, text_of_arguments
 
 Chunk = Mapping[str, Any]
@@ -15,14 +15,14 @@ _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
-class Joined(NamedTuple):
+class StreamEnd(NamedTuple):
     """An answer's document, which may be an error's, and whether its stream had an end."""
 
     document: Chunk
     is_whole: bool
 
 
-def joined_chat(chunks: Sequence[Chunk]) -> Joined:
+def joined_chat(chunks: Sequence[Chunk]) -> StreamEnd:
     """Join chunks of the chat API."""
     message: dict[str, Any] = {"role": "assistant", "content": None}
     calls, older = StreamedCalls(), StreamedCalls()
@@ -43,19 +43,19 @@ def joined_chat(chunks: Sequence[Chunk]) -> Joined:
                 older.add({"function": value} if value else None)
             elif may_be_call(other := {name: value}):
                 unread.append(other)
-    tool_calls = calls.joined()
+    tool_calls = calls.whole_calls()
     functions = [call.get("function") for call in tool_calls]
-    tool_calls += [call for call in older.joined() if call.get("function") not in functions]
+    tool_calls += [call for call in older.whole_calls() if call.get("function") not in functions]
     if tool_calls:
         message["tool_calls"] = tool_calls
-    unread += map(unplaced, (*calls.unplaced, *older.unplaced))
+    unread += map(unplaced_item, (*calls.unplaced, *older.unplaced))
     if unread:
         message[UNREAD] = unread
     document = {**whole, "choices": [{"message": message, "finish_reason": reason}]}
-    return Joined({**document, **_error_in(chunks)}, bool(reason))
+    return StreamEnd({**document, **_error_in(chunks)}, bool(reason))
 
 
-def joined_responses(chunks: Sequence[Chunk]) -> Joined:
+def joined_responses(chunks: Sequence[Chunk]) -> StreamEnd:
     """Join events of the Responses API.
 
     The last one contains the whole document, but from some servers not the items of the events before.
@@ -64,19 +64,19 @@ def joined_responses(chunks: Sequence[Chunk]) -> Joined:
     whole = next(ends, None)
     error = _error_in(chunks)
     if whole is None or error:
-        return Joined(error, whole is not None)
+        return StreamEnd(error, whole is not None)
     output = list(as_list(whole.get("output")))
     items = _Items()
     for chunk in chunks:
         items.add(chunk)
-    more = items.joined()
+    more = items.whole_items()
     if output:
         more = [item for item in more if as_text(item.get("type")).endswith("_call")]
         more = [item for item in more if not any(_is_same(item, as_mapping(one)) for one in output)]
-    return Joined({**whole, "output": [*output, *more]}, True)
+    return StreamEnd({**whole, "output": [*output, *more]}, True)
 
 
-def joined_messages(chunks: Sequence[Chunk]) -> Joined:
+def joined_messages(chunks: Sequence[Chunk]) -> StreamEnd:
     """Join events of the Messages API."""
     whole: dict[str, Any] = {}
     blocks = _Blocks()
@@ -91,11 +91,11 @@ def joined_messages(chunks: Sequence[Chunk]) -> Joined:
             whole |= chunk
         else:
             blocks.add(chunk)
-    content = {"content": parts} if (parts := blocks.joined()) else {}
-    return Joined({**whole, **content, **_error_in(chunks)}, bool(whole.get("stop_reason")))
+    content = {"content": parts} if (parts := blocks.whole_blocks()) else {}
+    return StreamEnd({**whole, **content, **_error_in(chunks)}, bool(whole.get("stop_reason")))
 
 
-def joined_candidates(chunks: Sequence[Chunk]) -> Joined:
+def joined_candidates(chunks: Sequence[Chunk]) -> StreamEnd:
     """Join answers of generateContent, each with some parts."""
     whole: dict[str, Any] = {}
     parts: list[Any] = []
@@ -106,7 +106,7 @@ def joined_candidates(chunks: Sequence[Chunk]) -> Joined:
             parts += as_list(as_mapping(last.get("content")).get("parts"))
     if last:
         whole["candidates"] = [{**last, "content": {"role": "model", "parts": parts}}]
-    return Joined({**whole, **_error_in(chunks)}, "finishReason" in last or "promptFeedback" in whole)
+    return StreamEnd({**whole, **_error_in(chunks)}, "finishReason" in last or "promptFeedback" in whole)
 
 
 def _error_in(chunks: Sequence[Chunk]) -> dict[str, Any]:
@@ -148,11 +148,11 @@ class _Items:
             part = {"type": "output_text", "text": chunk.get("text")}
             begun[1]["content"] = [*as_list(begun[1].get("content")), part]
 
-    def joined(self) -> list[dict[str, Any]]:
+    def whole_items(self) -> list[dict[str, Any]]:
         for _, item, added in self._open:
             if added.text:
                 item["input" if item.get("type") == "custom_tool_call" else "arguments"] = added.text
-        return [*self._items, *map(unplaced, self._unplaced)]
+        return [*self._items, *map(unplaced_item, self._unplaced)]
 
     def _close(self, chunk: Chunk, item: Chunk) -> None:
         begun = self._begun({**chunk, "item_id": item.get("id")})
@@ -211,7 +211,7 @@ class _Blocks:
                 if text := as_text(delta.get(name)):
                     block[name] = as_text(block.get(name)) + text
 
-    def joined(self) -> list[dict[str, Any]]:
+    def whole_blocks(self) -> list[dict[str, Any]]:
         """The blocks, with their inputs. Invalid JSON stays a text."""
         for block, added in zip(self._blocks, self._inputs, strict=True):
             if text := added.text:
@@ -219,7 +219,7 @@ class _Blocks:
                     block["input"] = json.loads(text)
                 except (ValueError, RecursionError):
                     block["input"] = text
-        return [*self._blocks, *map(unplaced, self._unplaced)]
+        return [*self._blocks, *map(unplaced_item, self._unplaced)]
 
     def _start(self, index: int | None, block: Chunk) -> int:
         ids = [each.get("id") for each in self._blocks]

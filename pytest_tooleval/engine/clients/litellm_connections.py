@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from ...errors import ModelError
-from .provider_errors import LONGEST_TEXT, redirected, size_text
+from .provider_errors import LONGEST_TEXT, redirect_error, size_text
 from .transport import extend
 
 _kept: list[object] = []  # a handler closes its client when it is freed
@@ -115,7 +115,7 @@ def _read_in_thread(response: httpx.Response) -> None:
 
 def _check(response: httpx.Response) -> None:
     if response.has_redirect_location:
-        raise redirected(str(response.request.url), response.headers["Location"])
+        raise redirect_error(str(response.request.url), response.headers["Location"])
     if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
         raise ModelError("the answer uses an encoding that was not requested", kind="bad_response")
 

@@ -15,8 +15,8 @@ from ..models.known import known_entry
 from ..models.spec import HttpModel
 from ..models.traits import needs_responses, reasons
 from .http_client import ProviderClient
-from .joined_streams import Joined, joined_chat, joined_responses
-from .openai_kin import adapted, base_of
+from .joined_streams import StreamEnd, joined_chat, joined_responses
+from .openai_kin import adapt_body, base_of
 from .openai_responses import chat_document, responses_body, wants_responses
 from .transport import for_chat
 
@@ -87,9 +87,9 @@ class OpenAIClient(ProviderClient):
             body.pop("api_version", None)
         if self._responses:
             return responses_body(body, encrypted=self._encrypted)
-        return adapted({**body, "messages": for_chat(body["messages"])}, self._spec)
+        return adapt_body({**body, "messages": for_chat(body["messages"])}, self._spec)
 
-    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> Joined:
+    def _joined(self, chunks: Sequence[Mapping[str, Any]]) -> StreamEnd:
         return joined_responses(chunks) if self._responses else joined_chat(chunks)
 
     def _chat(self, document: Mapping[str, Any], request: ChatRequest) -> Mapping[str, Any]:

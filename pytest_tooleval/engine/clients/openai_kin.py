@@ -14,7 +14,7 @@ _FIREWORKS = "accounts/fireworks/models/"
 _MISTRAL = ("role", "content", "tool_calls", "tool_call_id", "name", "prefix")
 
 
-def adapted(body: Mapping[str, Any], spec: HttpModel) -> dict[str, Any]:
+def adapt_body(body: Mapping[str, Any], spec: HttpModel) -> dict[str, Any]:
     """The body of a request as the model's provider wants it."""
     new = dict(body)
     provider = spec.provider.name

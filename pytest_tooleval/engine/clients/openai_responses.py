@@ -13,7 +13,7 @@ from typing import Any
 from ...record.untrusted import as_mapping, objects_in
 from ...replies.endings import ending_of
 from ..exchange.chat import ITEMS, RESPONSE_FORMAT
-from ..protocols.reading import replied
+from ..protocols.reading import reply_fields
 from .message_parts import chat_of, without_nulls
 
 SentItem = dict[str, Any]
@@ -203,7 +203,7 @@ def chat_message(items: list[Any]) -> dict[str, Any]:
         "\n\n".join(_thoughts(item for item in items if item.get("type") == "reasoning")),
     )
     message: dict[str, Any] = {"role": "assistant", "content": texts or None}
-    reply = replied(item for item in items if item.get("type") != "message")
+    reply = reply_fields(item for item in items if item.get("type") != "message")
     extras = {"refusal": refusals, "reasoning_content": thoughts}
     return {**message, **reply, **{name: value for name, value in extras.items() if value}}
 

@@ -108,7 +108,7 @@ def size_text(text: str | bytes) -> str:
     return f"a text of {len(text) // 1024} KiB"
 
 
-def redirected(url: str, location: str) -> ModelError:
+def redirect_error(url: str, location: str) -> ModelError:
     """The error for a redirect, which must not be followed with keys and prompts."""
     try:
         target = urljoin(url, location)
@@ -152,7 +152,7 @@ def provider_error(
     `text` is the provider's text, on one line and without secrets; `sent` are the parameters.
     """
     # Parsed from JSON, the text may contain secrets that were escaped before.
-    sentence = spoken(text)
+    sentence = spoken_text(text)
     detail = shorten(one_line(sentence), 500)
     text = text[:_READ]
 
@@ -188,14 +188,14 @@ def provider_error(
     return failed("bad_request", f"the provider refused the request: {detail}")
 
 
-def spoken(text: str) -> str:
+def spoken_text(text: str) -> str:
     """The message in a provider's error body, or else the whole text."""
     body = _object_in(text)
     error = body.get("error")
     behind = as_mapping(as_mapping(error).get("metadata"))
     if (raw := as_text(behind.get("raw"))).strip():
         # OpenRouter's own message only says that the provider behind it failed.
-        return f"{behind.get('provider_name', 'the provider')}: {spoken(raw)}"
+        return f"{behind.get('provider_name', 'the provider')}: {spoken_text(raw)}"
     texts = (as_mapping(error).get("message"), error, body.get("message"), body.get("detail"))
     return next((each for each in map(as_text, texts) if each.strip()), text)
 
@@ -209,7 +209,7 @@ def refused_answer(
     All count as the model's answers. `detail` is the text on one line, without secrets. If the messages
     `asked` have calls that cannot be parsed, the error is about those.
     """
-    detail = spoken(detail)
+    detail = spoken_text(detail)
     error = as_mapping(_object_in(text).get("error"))
     codes = f"{as_text(error.get('code'))} {as_text(error.get('type'))}"
     content: str | None

@@ -94,7 +94,7 @@ class _StreamedCall:
     def __post_init__(self) -> None:
         self.arguments = Arguments(is_json=self.kind != "custom")
 
-    def joined(self) -> dict[str, Any]:
+    def whole_call(self) -> dict[str, Any]:
         name = "input" if self.kind == "custom" else "arguments"
         fields = {"name": self.name, name: self.arguments.text}
         return {"id": self.id, "type": self.kind, self.kind: fields, **self.extra}
@@ -160,10 +160,10 @@ class StreamedCalls:
             if call is None or not _added(call, piece):
                 self.unplaced.append(part)
 
-    def joined(self) -> list[dict[str, Any]]:
+    def whole_calls(self) -> list[dict[str, Any]]:
         """The calls. Those that no piece named are unplaced."""
-        self.unplaced += [call.joined() for call in self._calls if not call.name]
-        return [call.joined() for call in self._calls if call.name]
+        self.unplaced += [call.whole_call() for call in self._calls if not call.name]
+        return [call.whole_call() for call in self._calls if call.name]
 
     def _call_of(self, piece: _Piece) -> _StreamedCall | None:
         """The call that a piece belongs to, perhaps a new one; None if that is not clear."""

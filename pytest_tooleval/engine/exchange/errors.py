@@ -18,7 +18,7 @@ class ParameterRefused(ModelError):
         self.parameter = parameter
         self.value = value
 
-    def named(self, place: str, spec: ModelSpec) -> ModelError:
+    def user_error(self, place: str, spec: ModelSpec) -> ModelError:
         """The error for a parameter that the user has set in `place`, with ways to fix it."""
         way = "leave it out" if place.startswith("--") else "remove it there"
         is_needed = self.parameter in ("tool_choice", RESPONSE_FORMAT)

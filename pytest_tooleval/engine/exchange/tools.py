@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ...record.names import KnownTools, qualified
+from ...record.names import KnownTools, full_name
 from ...record.untrusted import as_mapping, objects_in
 from .chat import ChatRequest
 
@@ -76,7 +76,7 @@ def choice_text(choice: str | Mapping[str, Any]) -> str:
     """A `tool_choice` in words: `required`, `tool pay`, or `auto of pay, refund`."""
     if isinstance(choice, str):
         return choice
-    names = ", ".join(qualified(function_name(tool), _space_of(tool)) for tool in named_by(choice))
+    names = ", ".join(full_name(function_name(tool), _space_of(tool)) for tool in named_by(choice))
     return (
         f"{choice['allowed_tools']['mode']} of {names}" if "allowed_tools" in choice else f"tool {names}"
     )

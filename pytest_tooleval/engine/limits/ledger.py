@@ -12,7 +12,7 @@ from typing import Any
 
 from ...files.appending import Appender
 from ...files.locks import ByteLocks
-from ...record.run import Spent
+from ...record.run import Payments
 
 _PAUSE_S = 0.001
 
@@ -78,17 +78,17 @@ class SharedSpending:
 
     def __init__(self, path: Path | None) -> None:
         self._ledger = None if path is None else Ledger(path)
-        self._spent: dict[str, Spent] = {}
+        self._spent: dict[str, Payments] = {}
 
     @property
-    def by_model(self) -> dict[str, Spent]:
+    def by_model(self) -> dict[str, Payments]:
         for event in self._ledger.new_events() if self._ledger is not None else ():
             if isinstance(event, list):
                 count(event, self._spent)
         return dict(self._spent)
 
 
-def count(event: list[Any], spent: dict[str, Spent]) -> None:
+def count(event: list[Any], spent: dict[str, Payments]) -> None:
     """Add the cost of an answer, which is a list in the ledger, to what was spent on its model."""
     model, *cost = event
-    spent[model] = spent.get(model, Spent()) + Spent.of(*cost)
+    spent[model] = spent.get(model, Payments()) + Payments.of(*cost)

@@ -82,13 +82,13 @@ class AdaptiveSlots(Slots):
         self._answers = 0
         self._episode_until = 0.0
 
-    def answered(self) -> None:
+    def count_answer(self) -> None:
         """Count an answer. After a full set of answers, allow more requests."""
         self._answers += 1
         if self._answers >= self.limit < self._most and self._clock() >= self._episode_until:
             self._set(min(self._most, max(self.limit + 1, int(self.limit * _GROW))))
 
-    def failed(self, error: ModelError) -> None:
+    def count_failure(self, error: ModelError) -> None:
         """Allow fewer requests if the failure was throttling, or a lack of file handles."""
         now = self._clock()
         if error.kind in ("rate_limit", "handles") and now >= self._episode_until:
@@ -132,7 +132,7 @@ class Pace:
                 await pause(delay)
             self._starts.append(self._clock())
 
-    def spent(self, tokens: int | None) -> None:
+    def count_used(self, tokens: int | None) -> None:
         """Count the tokens of an answer."""
         if tokens and self._tokens_per_minute is not None:
             self._tokens.append((self._clock(), tokens))

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from ...errors import ModelError
 from ...figures import most_text, usd_text
-from ...record.run import Spent, add_up
+from ...record.run import Payments, add_up
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
 from .ledger import Ledger, count
-from .reserves import Seen, has_price, reserve_for
+from .reserves import UsageBounds, has_price, reserve_for
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
 _TICK_S = 0.02
@@ -31,7 +31,7 @@ class _Reserve(NamedTuple):
 
 
 @dataclass
-class Reserved:
+class Reservation:
     """A request that is being sent; set `answer` when it has come."""
 
     answer: ChatAnswer | None = None
@@ -48,17 +48,17 @@ class Spending:
         self._most_usd = most_usd
         self._ledger = None if ledger is None else Ledger(ledger)
         # By model label: spending outside the ledger, and in it.
-        self.apart: dict[str, Spent] = {}
-        self._shared: dict[str, Spent] = {}
+        self.apart: dict[str, Payments] = {}
+        self._shared: dict[str, Payments] = {}
         # Sums over all processes: open reserves, possible bills for lost answers, known costs.
         self._open: dict[str, _Reserve] = {}
         self._lost_usd = 0.0
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, UsageBounds] = {}
         self._turns: dict[str, asyncio.Lock] = {}
         self._reading = threading.Lock()  # other threads report what was spent
 
     @property
-    def by_model(self) -> dict[str, Spent]:
+    def by_model(self) -> dict[str, Payments]:
         """Spending by model label, over all processes that share the ledger."""
         self._catch_up()
         return add_up(self._shared, self.apart)
@@ -74,23 +74,23 @@ class Spending:
             raise self._refusal()
 
     def add(self, model: str, cost_usd: float | None, at_least: bool = False) -> None:
-        """Count an answer of the model with this label, as `Spent.of` does."""
+        """Count an answer of the model with this label, as `Payments.of` does."""
         self._record([model, cost_usd, at_least])
 
-    def cancelled(self, model: str) -> None:
+    def count_cancelled(self, model: str) -> None:
         """Count a request that was cancelled, and may be billed."""
         self._record([model, None, False, True])
 
     @contextlib.asynccontextmanager
-    async def reserved(
+    async def reserve(
         self, spec: ModelSpec, request: ChatRequest, pause: Callable[[float], Awaitable[None]]
-    ) -> AsyncIterator[Reserved]:
+    ) -> AsyncIterator[Reservation]:
         """Reserve what the request may cost, and give back what it did not cost.
 
         Waits with `pause` while the reserves of other requests leave no room, and while a model's first
         request, whose cost nothing shows yet, is in flight. Raises ModelError if no room can come.
         """
-        reserved = Reserved()
+        reserved = Reservation()
         if self._most_usd is None or not has_price(spec):
             yield reserved
             return
@@ -106,7 +106,7 @@ class Spending:
         finally:
             answer = reserved.answer
             self._record(
-                {"end": name, "lost": may_be_billed, "seen": answer and Seen.of(request, answer)}
+                {"end": name, "lost": may_be_billed, "seen": answer and UsageBounds.of(request, answer)}
             )
 
     def _reserve(self, spec: ModelSpec, request: ChatRequest) -> str | None:
@@ -157,7 +157,7 @@ class Spending:
             with self._reading:
                 self._take_in(event, self.apart)
 
-    def _take_in(self, event: Any, spent: dict[str, Spent]) -> None:
+    def _take_in(self, event: Any, spent: dict[str, Payments]) -> None:
         if isinstance(event, list):
             count(event, spent)
         elif "reserve" in event:
@@ -165,5 +165,5 @@ class Spending:
         elif (ended := self._open.pop(event["end"], None)) is not None:
             self._lost_usd += ended.usd if event["lost"] else 0.0
             if event["seen"] is not None:
-                before = self._seen.get(ended.model, Seen())
-                self._seen[ended.model] = before.and_also(Seen(*event["seen"]))
+                before = self._seen.get(ended.model, UsageBounds())
+                self._seen[ended.model] = before.and_also(UsageBounds(*event["seen"]))

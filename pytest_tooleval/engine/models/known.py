@@ -22,12 +22,12 @@ INSTALL = "pip install 'pytest-tooleval[litellm]'"
 Entry = Mapping[str, Any]
 
 
-class _Dated(msgspec.Struct):
+class _TableHead(msgspec.Struct):
     date: str
     litellm: str
 
 
-class _Table(_Dated):
+class _Table(_TableHead):
     models: dict[str, dict[str, Any]]
 
 
@@ -68,7 +68,7 @@ def known_models() -> Mapping[str, Entry]:
 
 def table_date() -> str:
     """The day of the table's prices, as YYYY-MM-DD."""
-    return msgspec.json.decode(TABLE.read_bytes(), type=_Dated).date
+    return msgspec.json.decode(TABLE.read_bytes(), type=_TableHead).date
 
 
 def entry_of(name: str) -> Entry | None:

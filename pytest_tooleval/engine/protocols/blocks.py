@@ -67,7 +67,7 @@ def _read(chat: ChatBuilder, block: Block) -> None:
     elif kind.endswith(_RESULT):
         read_result_block(chat, block, kind.removesuffix(_RESULT), block.get("tool_use_id"))
     elif kind == _COMPACTION:
-        chat.compacted()
+        chat.note_compaction()
     elif kind not in _SILENT:
         chat.keep(block)
 

@@ -91,7 +91,7 @@ class ChatBuilder:
         self._require_call(id, content)
         return message
 
-    def compacted(self) -> None:
+    def note_compaction(self) -> None:
         """Note that earlier messages were compacted, and with them perhaps calls."""
         self._called = None
 

@@ -11,7 +11,7 @@ from .parts import has_parts, read_parts
 from .responses import ItemReader
 
 
-def replied(values: Iterable[Any]) -> dict[str, Any]:
+def reply_fields(values: Iterable[Any]) -> dict[str, Any]:
     """A single answer's contents besides text: its calls and the fields of `EXTENSIONS`, if any."""
     return contents_of(read_messages(values))
 

@@ -66,7 +66,7 @@ class ItemReader:
         elif kind.endswith(_CALL):
             self._called(item, kind, id)
         elif kind == "compaction":
-            self._chat.compacted()
+            self._chat.note_compaction()
         elif kind not in _SILENT:
             self._chat.keep(item, replies=may_be_call(item))
 

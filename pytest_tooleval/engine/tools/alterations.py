@@ -78,7 +78,7 @@ class AlteredSource(ToolSource):
         answer = await self._source.answer(call, offered, messages)
         if answer is None or not self._alterations.takes(tool.name):
             return answer
-        text = self._altered.changed(answer.text)
+        text = self._altered.alter(answer.text)
         if self._altered.is_fault or not has_images(answer.content):
             return answer._replace(content=text)
         images = [part for part in answer.content if is_image(part)]

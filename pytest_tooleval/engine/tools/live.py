@@ -17,11 +17,11 @@ from ...errors import ModelError
 from ...record.calls import ToolCall
 from ...record.images import Content
 from ...record.transcript import Message
-from ...secrets import redacted
+from ...secrets import redact
 from ...suite.case import ResolvedCase
 from ...suite.resolved import is_expected
 from ..cassettes.cassette import Cassette
-from ..cassettes.questions import key_of, normalised
+from ..cassettes.questions import key_of, normalise_ids
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import ToolAnswer
 from ..models.spec import ModelSpec
@@ -141,7 +141,7 @@ class LiveTools(ToolSource):
         self._require_allowed(call)
         if self._session is None:
             self._session = await self._stack.enter_async_context(self._live.server.session())
-        return redacted(await self._session.call(call.name, call.arguments or {}), self._public_texts)
+        return redact(await self._session.call(call.name, call.arguments or {}), self._public_texts)
 
     def _require_allowed(self, call: ToolCall) -> None:
         refusal = self.refusal or _not_allowed(self._live.server, [call.name], self._allowed)
@@ -156,7 +156,7 @@ class LiveTools(ToolSource):
             "arguments": call.arguments,
             "model": self._model.identity,
             "api_base": self._model.base,
-            "messages": normalised(messages),
+            "messages": normalise_ids(messages),
             "trial": self._trial,
         }
 

@@ -62,7 +62,7 @@ class Toolbox:
         self.tools = case.turns[min(turn, len(case.turns) - 1)].tools if case.turns else case.tools
 
     @cached_property
-    def known(self) -> KnownTools:
+    def known_tools(self) -> KnownTools:
         """The tools that a call may mean."""
         return known_tools(self.case)
 
@@ -202,7 +202,7 @@ class Toolbox:
 
     def _named(self, call: ToolCall) -> ToolCall:
         """The call with its tool's full name, because agents may leave out the namespace."""
-        return self.known.read(call)
+        return self.known_tools.read(call)
 
 
 def _forbidden_field(call: ExpectedCall) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class WorldTools(ToolSource):
             raise ModelError(world.with_printed(error), kind="world") from None
 
     @property
-    def printed(self) -> str:
+    def output(self) -> str:
         """The output that the world's code has printed."""
         return self._world.printed
 

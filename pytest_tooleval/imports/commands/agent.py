@@ -56,7 +56,7 @@ def _why(error: BaseException) -> str:
 def _tools(target: str, agent: Any, folder: Path) -> list[dict[str, Any]]:
     if (kind := kind_of(agent)) is not None:
         try:
-            return asyncio.run(kind.offered(agent))
+            return asyncio.run(kind.offered_tools(agent))
         except Exception as error:
             raise ConfigError(f"{target}: its tools cannot be listed: {_why(error)}") from None
     if inspect.isclass(agent):

@@ -10,7 +10,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ...replies.call_like import unknown_calls
 from ...text import json_text
 from ..format import EachFile, Format
-from ..items import Expected, Item, ToolUse, called
+from ..items import ExpectedCalls, Item, ToolUse, call_message
 from ..records import Record
 
 _MOST_STATE = 400
@@ -107,7 +107,7 @@ def _cases(record: Record, turns: Sequence[_Turn], session: Any = None) -> Itera
         if not query.strip() or not all(name for name, _ in calls):
             yield at.problem("a turn without a text from the user, or a call without a name")
             return
-        if lost := unknown_calls(turn, [{"tool_calls": [called(None, *call) for call in calls]}]):
+        if lost := unknown_calls(turn, [{"tool_calls": [call_message(None, *call) for call in calls]}]):
             yield at.problem(f"a turn may have a call in a form that is not read: {show(lost[0])}")
             return
         messages = [*before, {"role": "user", "content": query}]
@@ -119,7 +119,7 @@ def _cases(record: Record, turns: Sequence[_Turn], session: Any = None) -> Itera
             more["expected_text"] = [reference]
         if notes:
             more["$comment"] = "; ".join(notes)
-        yield Expected(at.location, messages, calls, is_ordered=True, more=more)
+        yield ExpectedCalls(at.location, messages, calls, is_ordered=True, more=more)
         # Answers of tools are not recorded, so the calls are left out.
         answer = _text(turn.get("final_response")) or _text(turn.get("agent_content"))
         before = [*messages, {"role": "assistant", "content": answer or "(not recorded)"}]

@@ -8,7 +8,7 @@ from typing import Any
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
-from ..items import called, reply
+from ..items import call_message, reply
 from ..records import objects_of
 
 _KNOWN = frozenset(
@@ -28,7 +28,7 @@ def _messages(step: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     role = {"agent": "assistant"}.get(as_text(step.get("source")), step.get("source"))
     calls = objects_of(step.get("tool_calls"), "tool_calls")
     fields = ("tool_call_id", "function_name", "arguments")
-    chat_calls = [called(*(each.get(name) for name in fields)) for each in calls]
+    chat_calls = [call_message(*(each.get(name) for name in fields)) for each in calls]
     others = {key: value for key, value in step.items() if key not in _KNOWN}
     yield {**reply(step.get("message"), chat_calls, **others), "role": role}
     results = objects_of(as_mapping(step.get("observation")).get("results"), "observation")

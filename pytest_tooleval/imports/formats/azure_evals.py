@@ -8,8 +8,8 @@ from ...engine.protocols.builder import as_content
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
-from ..items import called
-from ..records import decoded
+from ..items import call_message
+from ..records import decode_json
 
 
 def _holds(value: Any) -> bool:
@@ -32,21 +32,21 @@ def _message(message: Any) -> Any:
         fields["tool_calls"] = [
             {**call, "id": call.get("id")}
             if "function" in call
-            else called(call.get("tool_call_id"), call.get("name"), call.get("arguments"))
+            else call_message(call.get("tool_call_id"), call.get("name"), call.get("arguments"))
             for call in inner
         ]
     return fields or message
 
 
 def _messages(value: Any, role: str) -> list[Any]:
-    content = decoded(value)
+    content = decode_json(value)
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     return [_message(each) for each in as_list(content)]
 
 
 def _convert(value: Any) -> Any:
-    tools = decoded(value.get("tool_definitions"))
+    tools = decode_json(value.get("tool_definitions"))
     messages = [*_messages(value["query"], "user"), *_messages(value["response"], "assistant")]
     calls = value.get("tool_calls")
     about = {"id": as_text(value.get("id")), **({"tool_calls": calls} if calls else {})}

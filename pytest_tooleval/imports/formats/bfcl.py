@@ -21,7 +21,7 @@ from ...record.untrusted import as_list, as_mapping, as_text
 from ...suite.made_cases import case_problem
 from ...suite.tool_names import provider_name
 from ..format import Format, Source
-from ..items import Item, MadeSuite
+from ..items import Item, WholeSuite
 from ..openai_tools import as_type
 from ..records import UnusableError, read_records
 from ..tool_dialects import as_json_schema
@@ -305,7 +305,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Item]:
                 cases.append(case)
             except UnusableError as error:
                 yield record.problem(str(error))
-        yield MadeSuite(source.records[0].location, _suite(source.path, cases))
+        yield WholeSuite(source.records[0].location, _suite(source.path, cases))
 
 
 def _suite(questions: Path, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:

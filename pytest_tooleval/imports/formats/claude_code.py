@@ -19,7 +19,7 @@ from ...replies.outside_transcript import NO_NAME, OutsideTranscript
 from ..chats import chat_messages
 from ..error_texts import CLAUDE_CODE, with_statuses
 from ..format import EachFile, Format
-from ..items import Item, called
+from ..items import Item, call_message
 from ..records import Record, UnusableError
 
 _SPEAKERS = ("user", "assistant")
@@ -77,7 +77,7 @@ class _Thread:
 
     def lacks(self, entry: dict[str, Any]) -> bool:
         """Whether a line that is not known may hold a call, and one that is not in the thread."""
-        calls = [called(use.get("id"), use.get("name"), use.get("input")) for use in self.uses]
+        calls = [call_message(use.get("id"), use.get("name"), use.get("input")) for use in self.uses]
         return bool(unknown_calls({as_text(entry.get("type")): entry}, [{"tool_calls": calls}]))
 
     def index(self, uuid: object) -> int | None:

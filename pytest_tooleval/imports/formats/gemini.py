@@ -32,7 +32,7 @@ def _is_messages(value: Any) -> bool:
     return bool(parts) and not any("type" in part for part in parts)
 
 
-def converted(value: Any) -> Any:
+def convert(value: Any) -> Any:
     request = _request(value)
     if request is None:
         return value
@@ -61,6 +61,6 @@ FORMAT = Format(
     recognised="`contents`, with `candidates`, one of them, or its content as the answer",
     calls="of each answer",
     holds=_holds,
-    read=conversation_reader(converted, system=OTHER_SYSTEM),
+    read=conversation_reader(convert, system=OTHER_SYSTEM),
     over=("openai", "tools"),
 )

@@ -10,7 +10,7 @@ from ...record.transcript import text_of
 from ...record.untrusted import as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
-from ..items import called, reply
+from ..items import call_message, reply
 from ..records import objects_of
 
 _BESIDE = ("info", "error", "warning")  # what the program itself says
@@ -30,7 +30,7 @@ def _messages(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"role": kind, "content": content}
         return
     calls = objects_of(message.get("toolCalls"), "toolCalls")
-    chat_calls = [called(each.get("id"), each.get("name"), each.get("args")) for each in calls]
+    chat_calls = [call_message(each.get("id"), each.get("name"), each.get("args")) for each in calls]
     names = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
     others = {key: value for key, value in message.items() if key not in names}
     yield reply(content, chat_calls, **others)

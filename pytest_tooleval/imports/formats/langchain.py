@@ -9,7 +9,7 @@ from ...record.untrusted import as_list, as_mapping, as_text
 from ..chats import conversation_reader
 from ..error_texts import LANGCHAIN, with_statuses
 from ..format import Format
-from ..items import called
+from ..items import call_message
 from ..records import objects_of
 
 _ROLES = {
@@ -49,7 +49,7 @@ def as_chat(message: Any) -> Any:
         return with_statuses([chat], LANGCHAIN)[0]
     extra = as_mapping(fields.get("additional_kwargs"))
     every = [each for key in _CALLS for each in objects_of(fields.get(key), key)]
-    made_calls = [called(each.get("id"), each.get("name"), each.get("args")) for each in every]
+    made_calls = [call_message(each.get("id"), each.get("name"), each.get("args")) for each in every]
     if calls := made_calls or objects_of(extra.get("tool_calls"), "tool_calls"):
         chat |= {"tool_calls": calls, "content": _without_calls(chat["content"])}
     elif "function_call" in extra:

@@ -14,11 +14,11 @@ from typing import Any
 from ...explain import show
 from ...record.calls import is_number
 from ...record.untrusted import as_mapping, as_text, objects_in
-from ...secrets import redacted
+from ...secrets import redact
 from ...text import json_text
 from ..format import EachRecord, Format
-from ..items import Expected, Item, ToolUse
-from ..records import Record, UnusableError, decoded, read_yaml
+from ..items import ExpectedCalls, Item, ToolUse
+from ..records import Record, UnusableError, decode_json, read_yaml
 from ..tool_dialects import tool_values
 
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -68,7 +68,9 @@ def _read(record: Record) -> Iterator[Item]:
     asserts = [*objects_in(default.get("assert")), *objects_in(test.get("assert"))]
     calls, is_ordered, more = _expectation(asserts, about, variables)
     for prompt in _chosen(prompts, test.get("prompts")):
-        yield Expected(record.location, _messages(prompt, variables), calls, tools, is_ordered, more)
+        yield ExpectedCalls(
+            record.location, _messages(prompt, variables), calls, tools, is_ordered, more
+        )
 
 
 def _listed(value: Any) -> list[Any]:
@@ -82,7 +84,7 @@ def _loaded(folder: Path, value: Any) -> Any:
     path = folder / value.removeprefix(_FILE)
     if path.suffix not in _DATA:
         raise UnusableError(f"{value}: only files of YAML and JSON are read")
-    return redacted(read_yaml(path))
+    return redact(read_yaml(path))
 
 
 def _prompts(folder: Path, value: Any) -> Iterator[Template]:
@@ -92,11 +94,11 @@ def _prompts(folder: Path, value: Any) -> Iterator[Template]:
         raise UnusableError("a prompt that is neither a text nor a file")
     name = text.removeprefix(_FILE)
     if name == text and not _PATH.fullmatch(text):
-        messages = decoded(text)
+        messages = decode_json(text)
         yield messages if isinstance(messages, list) else text
     elif Path(name).suffix in _TEXTS and "*" not in name:
         try:
-            parts = _NEXT_PROMPT.split(redacted((folder / name).read_text(encoding="utf-8")))
+            parts = _NEXT_PROMPT.split(redact((folder / name).read_text(encoding="utf-8")))
         except (OSError, ValueError):
             raise UnusableError(f"the prompt {name} cannot be read") from None
         yield from filter(None, map(str.strip, parts))

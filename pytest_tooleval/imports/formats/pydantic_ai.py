@@ -10,7 +10,7 @@ from ...record.transcript import Message
 from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
-from ..items import called
+from ..items import call_message
 
 _TEXTS = {"system-prompt": "system", "user-prompt": "user"}
 _SILENT = ("thinking",)
@@ -43,7 +43,9 @@ def _messages(message: Any) -> Iterator[Any]:
             reply["content"].append({"type": "text", "text": as_text(part.get("content"))})
         elif kind == "tool-call":
             name = part.get("tool_name")
-            reply["tool_calls"].append(called(part.get("tool_call_id"), name, part.get("args") or {}))
+            reply["tool_calls"].append(
+                call_message(part.get("tool_call_id"), name, part.get("args") or {})
+            )
         elif kind not in _SILENT:
             reply["content"].append({"type": kind, **as_mapping(part)})
     if fields.get("kind") == "response" or reply["content"] or reply["tool_calls"]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..format import EachRecord, Format
-from ..items import Item, MadeSuite
+from ..items import Item, WholeSuite
 from ..records import Record
 
 
@@ -15,7 +15,7 @@ def _holds(value: Any) -> bool:
 
 
 def _read(record: Record) -> Iterator[Item]:
-    yield MadeSuite(record.location, record.value)
+    yield WholeSuite(record.location, record.value)
 
 
 FORMAT = Format(

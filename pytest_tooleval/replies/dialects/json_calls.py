@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...record.repeated_keys import Ambiguous
-from .dialect import JSON_NEXT, LIST_NEXT, Broken, Cursor, Dialect, Written
+from .dialect import JSON_NEXT, LIST_NEXT, BrokenCall, Cursor, Dialect, WrittenCall
 
 _NAME_KEYS = ("name", "tool_name")
 _ARGUMENT_KEYS = ("arguments", "parameters")
@@ -20,10 +20,10 @@ JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 _SEPARATORS = re.compile(r"[;,]?\s*(?=[{\[])")
 
 
-def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written]]:
+def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[WrittenCall]]:
     """Return a reader of JSON calls up to one of these closing tags; none: the JSON ends them."""
 
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
         yield from read_values(cursor)
         cursor.skip("```")
         cursor.close(*closers)
@@ -31,14 +31,14 @@ def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written
     return read
 
 
-def read_values(cursor: Cursor) -> Iterator[Written]:
+def read_values(cursor: Cursor) -> Iterator[WrittenCall]:
     """Read JSON values as long as they follow each other. Raises Broken."""
     yield from calls_in_json(cursor.json())
     while cursor.match(_SEPARATORS):
         yield from calls_in_json(cursor.json())
 
 
-def calls_in_json(value: Any) -> Iterator[Written]:
+def calls_in_json(value: Any) -> Iterator[WrittenCall]:
     """Yield the calls of a value. Raises Broken if it holds anything else."""
     members = value if isinstance(value, list) else [value]
     if isinstance(value, dict) and set(value) == {"tool_calls"}:
@@ -48,21 +48,21 @@ def calls_in_json(value: Any) -> Iterator[Written]:
         yield _call(member)
 
 
-def _call(data: Any) -> Written:
+def _call(data: Any) -> WrittenCall:
     if isinstance(data, dict) and isinstance(data.get("function"), dict):
         data = data["function"]
     if not isinstance(data, dict):
-        raise Broken("it is no object with a name and arguments")
+        raise BrokenCall("it is no object with a name and arguments")
     names = [key for key in _NAME_KEYS if isinstance(data.get(key), str)]
     keys = [key for key in _ARGUMENT_KEYS if key in data]
     if len(names) != 1:
-        raise Broken("it has no name")
+        raise BrokenCall("it has no name")
     name = data[names[0]]
     if len(keys) > 1 or set(data) - _OTHER_KEYS - {*names} != set(keys):
-        raise Broken("it has more than a name and arguments", name)
+        raise BrokenCall("it has more than a name and arguments", name)
     if isinstance(data, Ambiguous):
-        return Written(name, f"(a key of the call appears twice) {json.dumps(data)}")
-    return Written(name, data[keys[0]] if keys else None)
+        return WrittenCall(name, f"(a key of the call appears twice) {json.dumps(data)}")
+    return WrittenCall(name, data[keys[0]] if keys else None)
 
 
 HERMES = Dialect(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .dialect import LIST_NEXT, Broken, Cursor, Dialect, Written
+from .dialect import LIST_NEXT, BrokenCall, Cursor, Dialect, WrittenCall
 from .json_calls import JSON_BEGINS, read_values
 
 _MOST_LEVELS = 100
@@ -26,7 +26,7 @@ _WORDS = {"True": True, "true": True, "False": False, "false": False, "None": No
 _QUOTES = ("<escape>", '<|"|>')
 
 
-def read_list(cursor: Cursor) -> Iterator[Written]:
+def read_list(cursor: Cursor) -> Iterator[WrittenCall]:
     """Read `[f(a=1), g(b=2)]`, or a single call. Raises Broken."""
     is_list = cursor.skip("[")
     while True:
@@ -34,29 +34,29 @@ def read_list(cursor: Cursor) -> Iterator[Written]:
         if not is_list or not cursor.skip(","):
             break
     if is_list and not cursor.skip("]"):
-        raise Broken("] is missing")
+        raise BrokenCall("] is missing")
 
 
-def read_call(cursor: Cursor) -> Written:
+def read_call(cursor: Cursor) -> WrittenCall:
     """Read `name(key=value, ...)`. Raises Broken."""
     opened = cursor.match(_CALL)
     if opened is None:
-        raise Broken("no call follows")
+        raise BrokenCall("no call follows")
     name = opened["name"]
     arguments: dict[str, Any] = {}
     while not cursor.skip(")"):
         key = cursor.match(_KEYWORD)
         if key is None:
-            raise Broken("an argument has no name, or is cut off", name)
+            raise BrokenCall("an argument has no name, or is cut off", name)
         _add(arguments, key["key"], _value(cursor, name), name)
         if not cursor.skip(",") and not cursor.rest.startswith(")"):
-            raise Broken(") is missing", name)
-    return Written(name, arguments)
+            raise BrokenCall(") is missing", name)
+    return WrittenCall(name, arguments)
 
 
 def _value(cursor: Cursor, name: str, level: int = 0) -> Any:
     if level > _MOST_LEVELS:
-        raise Broken("its arguments are nested too deeply", name)
+        raise BrokenCall("its arguments are nested too deeply", name)
     for quote in _QUOTES:
         if cursor.skip(quote):
             return cursor.until(quote)
@@ -71,7 +71,7 @@ def _value(cursor: Cursor, name: str, level: int = 0) -> Any:
             return _items(cursor, closer, name, level)
     if cursor.skip("{"):
         return _members(cursor, name, level)
-    raise Broken("a value cannot be read, or is cut off", name)
+    raise BrokenCall("a value cannot be read, or is cut off", name)
 
 
 def _text(cursor: Cursor, name: str) -> str:
@@ -79,11 +79,11 @@ def _text(cursor: Cursor, name: str) -> str:
     try:
         return str(ast.literal_eval(literal[0])) if literal else _cut(name)
     except (ValueError, SyntaxError, MemoryError):
-        raise Broken("a text cannot be read", name) from None
+        raise BrokenCall("a text cannot be read", name) from None
 
 
 def _cut(name: str) -> str:
-    raise Broken("a text is cut off", name)
+    raise BrokenCall("a text is cut off", name)
 
 
 def _number(text: str) -> int | float:
@@ -98,7 +98,7 @@ def _items(cursor: Cursor, closer: str, name: str, level: int) -> list[Any]:
     while not cursor.skip(closer):
         items.append(_value(cursor, name, level + 1))
         if not cursor.skip(",") and not cursor.rest.startswith(closer):
-            raise Broken(f"{closer} is missing", name)
+            raise BrokenCall(f"{closer} is missing", name)
     return items
 
 
@@ -108,27 +108,27 @@ def _members(cursor: Cursor, name: str, level: int) -> dict[str, Any]:
         key = cursor.match(_KEY)
         text = key[0] if key else str(_value(cursor, name, level + 1))
         if not cursor.skip(":"):
-            raise Broken("a value is missing", name)
+            raise BrokenCall("a value is missing", name)
         _add(members, text, _value(cursor, name, level + 1), name)
         if not cursor.skip(",") and not cursor.rest.startswith("}"):
-            raise Broken("} is missing", name)
+            raise BrokenCall("} is missing", name)
     return members
 
 
 def _add(members: dict[str, Any], key: str, value: Any, name: str) -> None:
     if key in members:
-        raise Broken(f"its key {key} appears twice", name)
+        raise BrokenCall(f"its key {key} appears twice", name)
     members[key] = value
 
 
-def _gemma_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written]]:
+def _gemma_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[WrittenCall]]:
     """Return a reader of `call:name{key:value, ...}`, up to a closing token."""
 
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
         opened = cursor.match(_GEMMA_CALL)
         if opened is None:
-            raise Broken("no call follows")
-        yield Written(opened["name"], _value(cursor, opened["name"]))
+            raise BrokenCall("no call follows")
+        yield WrittenCall(opened["name"], _value(cursor, opened["name"]))
         cursor.close(closer)
 
     return read
@@ -156,8 +156,8 @@ GEMMA = Dialect(
 _PYTHON_NEXT = r"(?=(?:\[\s*)?[A-Za-z_][\w.\-]*\(\s*(?:[)\"'\[{\d]|[A-Za-z_]\w*\s*=|\Z))"
 
 
-def _calls_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written]]:
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+def _calls_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[WrittenCall]]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
         if cursor.match(JSON_BEGINS):
             yield from read_values(cursor)
         else:
@@ -188,7 +188,7 @@ OLMO = Dialect(
 )
 
 
-def _read_llama(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+def _read_llama(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
     if cursor.match(JSON_BEGINS):
         yield from read_values(cursor)
     elif cursor.rest.startswith("["):

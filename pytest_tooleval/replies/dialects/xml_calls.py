@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping
-from .dialect import ARGUMENTS_NEXT, DECODER, NAME, Broken, Cursor, Dialect, NotACall, SchemaOf, Written
+from .dialect import (
+    ARGUMENTS_NEXT,
+    DECODER,
+    NAME,
+    BrokenCall,
+    Cursor,
+    Dialect,
+    NotACall,
+    SchemaOf,
+    WrittenCall,
+)
 
 _MOST_LEVELS = 20
 _LINE_ENDS = re.compile(r"\A\r?\n|\r?\n\Z")
@@ -32,7 +42,7 @@ class Tags:
     call_end: re.Pattern[str]
     end: re.Pattern[str]
 
-    def read(self, cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+    def read(self, cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
         """Read calls as long as they follow each other. Raises Broken."""
         while opened := cursor.match(self.call):
             name = opened["name"].strip()
@@ -42,8 +52,8 @@ class Tags:
             else:
                 arguments = _parameters(cursor, self, name, schema)
             if not cursor.match(self.call_end) and cursor.rest:
-                raise Broken("its closing tag is missing", name)
-            yield Written(name, arguments)
+                raise BrokenCall("its closing tag is missing", name)
+            yield WrittenCall(name, arguments)
         cursor.match(self.end)
 
 
@@ -52,22 +62,22 @@ def _parameters(cursor: Cursor, tags: Tags, name: str, schema: Mapping[str, Any]
     while opened := cursor.match(tags.parameter):
         closed = tags.parameter_end.search(cursor.text, cursor.at)
         if closed is None:
-            raise Broken(f"the end of its parameter {opened['key']} is missing", name)
+            raise BrokenCall(f"the end of its parameter {opened['key']} is missing", name)
         text, cursor.at = cursor.text[cursor.at : closed.start()], closed.end()
-        key, string_attribute = opened["key"].strip(), opened.groupdict().get("string")
+        key, string_mark = opened["key"].strip(), opened.groupdict().get("string")
         if key in arguments:
-            raise Broken(f"its parameter {key} appears twice", name)
+            raise BrokenCall(f"its parameter {key} appears twice", name)
         arguments[key] = (
-            as_json(text) if string_attribute == "false" else typed(text, schema, key, string_attribute)
+            as_json(text) if string_mark == "false" else retype(text, schema, key, string_mark)
         )
     return arguments
 
 
-def typed(text: str, schema: Mapping[str, Any], key: str, string_attribute: str | None = None) -> Any:
+def retype(text: str, schema: Mapping[str, Any], key: str, string_mark: str | None = None) -> Any:
     """Return a value as the schema of its parameter has it; what does not convert stays text."""
     # The line breaks around a value belong to the tags.
     text = _LINE_ENDS.sub("", text)
-    if string_attribute == "true":
+    if string_mark == "true":
         return text
     types = _types(as_mapping(as_mapping(schema.get("properties")).get(key)), schema)
     stripped = text.strip()
@@ -192,23 +202,23 @@ DSML = Dialect(
 _GLM_END = "</tool_call>"
 
 
-def _read_glm(cursor: Cursor, opened: re.Match[str]) -> Iterator[Written]:
+def _read_glm(cursor: Cursor, opened: re.Match[str]) -> Iterator[WrittenCall]:
     name = opened["glm"]
     schema = cursor.schema_of(name)
     arguments: dict[str, Any] = {}
     while cursor.skip("<arg_key>"):
         key = cursor.until("</arg_key>").strip()
         if not cursor.skip("<arg_value>"):
-            raise Broken(f"the value of {key} is missing", name)
+            raise BrokenCall(f"the value of {key} is missing", name)
         if key in arguments:
-            raise Broken(f"its argument {key} appears twice", name)
-        arguments[key] = typed(cursor.until("</arg_value>"), schema or {}, key)
+            raise BrokenCall(f"its argument {key} appears twice", name)
+        arguments[key] = retype(cursor.until("</arg_value>"), schema or {}, key)
     if schema is None and not arguments:
         raise NotACall  # `<tool_call>name</tool_call>`, as an explanation has it
     if cursor.rest[:1] in ("(", "{", "["):
-        raise Broken("its arguments are not between <arg_key> tags", name)
+        raise BrokenCall("its arguments are not between <arg_key> tags", name)
     cursor.close(_GLM_END)
-    yield Written(name, arguments)
+    yield WrittenCall(name, arguments)
 
 
 GLM = Dialect(
@@ -242,7 +252,7 @@ def _names_a_tool(opened: re.Match[str], schema_of: SchemaOf) -> bool:
     return key in as_mapping(schema.get("properties")) if key else not schema.get("required")
 
 
-def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
+def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
     opened = cursor.match(_TAG)
     name = opened["name"] if opened else ""
     schema = cursor.schema_of(name)
@@ -251,20 +261,20 @@ def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[Written]:
         key = tag["name"]
         closed = re.compile(rf"</{re.escape(key)}>(?=\s*(?:<|\Z))").search(cursor.text, cursor.at)
         if closed is None:
-            raise Broken(f"the end of its parameter {key} is missing", name)
+            raise BrokenCall(f"the end of its parameter {key} is missing", name)
         if key in arguments:
-            raise Broken(f"its parameter {key} appears twice", name)
-        arguments[key] = typed(cursor.text[cursor.at : closed.start()], schema or {}, key)
+            raise BrokenCall(f"its parameter {key} appears twice", name)
+        arguments[key] = retype(cursor.text[cursor.at : closed.start()], schema or {}, key)
         cursor.at = closed.end()
     if not cursor.skip(f"</{name}>") and cursor.rest:
-        raise Broken("its closing tag is missing", name)
+        raise BrokenCall("its closing tag is missing", name)
     if schema is None:  # of MCP
         name, inner = arguments.get("tool_name", "").strip(), as_json(arguments.get("arguments", "{}"))
         if not isinstance(inner, dict):
-            raise Broken("its arguments are no object", name)
-        yield Written(name, inner)
+            raise BrokenCall("its arguments are no object", name)
+        yield WrittenCall(name, inner)
     else:
-        yield Written(name, arguments)
+        yield WrittenCall(name, arguments)
 
 
 CLINE = Dialect(

@@ -23,8 +23,8 @@ import { ABSENT, NOT_SAID, WHOLE } from "./words.js";
  *   prompt_tokens: number | null, completion_tokens: number | null, reasoning_tokens: number | null, cost_usd: number | null,
  *   tool_choice: string | null, temperature: number | null, fallbacks: Record<string, string | null>}} Reply
  * @typedef {{prompt: Message[], replies: Reply[], printed?: string,
- *   user?: {ending: string} | null, judged?: Judged[]}} Transcript
- * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} Judged
+ *   user?: {ending: string} | null, judged?: RubricVerdict[]}} Transcript
+ * @typedef {{rubric: string, turn: number, passed: boolean, reason: string}} RubricVerdict
  * @typedef {{trial: number, passed: boolean, failure: string | null, mistake: string, not_played?: string[], differing?: string[], format: string | null,
  *   latency_s: number | null, prompt_tokens: number | null, completion_tokens: number | null,
  *   reasoning_tokens: number | null, served_model: string | null, system_fingerprint: string | null, answered_at: string | null, fallbacks: Record<string, string | null>,
@@ -188,7 +188,7 @@ function conversation(transcript) {
   return el("ol", { class: "transcript" }, ...turns, ending, ...(transcript.judged || []).map(judgedTurn));
 }
 
-/** A judge's verdict on a rubric. @param {Judged} judged */
+/** A judge's verdict on a rubric. @param {RubricVerdict} judged */
 function judgedTurn({ rubric, turn: number, passed, reason }) {
   const verdict = outcomeText(passed ? "passed" : "failed", passed ? "met: " : "not met: ");
   return turn("judge", [el("p", {}, verdict, shownNodes(rubric)), longText(reason, "")], number ? `turn ${number}` : "");

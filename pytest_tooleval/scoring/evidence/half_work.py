@@ -23,7 +23,7 @@ from ...worlds.play import CallsToPlay, play
 from ..kinds import assess
 from ..references import expected_calls, judged_by_state
 from .rehearsal import call_at, turns_and_case
-from .watched_calls import watched
+from .watched_calls import call_effects
 
 _DONE = {"role": "assistant", "content": "Done."}
 _NEXT = ({"role": "user", "content": "..."},)
@@ -65,7 +65,7 @@ def unseen_effects(case: ResolvedCase, number: int) -> Mapping[int, str]:
     if any(next(unplayable(each, ()), None) for each in parts):
         return {}
     try:
-        return watched(case, parts)[-1].unseen
+        return call_effects(case, parts)[-1].unseen
     except WorldError:
         return {}  # a problem that is told
 

@@ -24,7 +24,7 @@ from ...worlds.play import CallsToPlay, play
 from ...worlds.world import without_secrets
 from ..references import expected_calls, match_of, reference, state_row
 from .silent_agent import check_evidence, require_state
-from .watched_calls import watched
+from .watched_calls import call_effects
 
 _FIX = 'fix the world or the call, or expect "status": "error"'
 # A turn or the whole case, after its path.
@@ -138,7 +138,7 @@ def _play(
         )
         for (_, part), names in zip(parts, offered, strict=True)
     ]
-    first, second = reference(case, turns), watched(case, named)
+    first, second = reference(case, turns), call_effects(case, named)
     fails = False
     for number, (loc, expected) in enumerate(parts):
         answers = zip(expected.calls or (), first.tool_answers[number], strict=True)

@@ -15,7 +15,7 @@ from ...worlds.world import State, World
 from ..references import expected_calls, judged_by_state, play_key
 
 
-class Watched(NamedTuple):
+class CallEffects(NamedTuple):
     """The state after a turn, and by index what calls that did not change it may change elsewhere.
 
     `unseen` is empty for a turn that is not judged by state.
@@ -25,7 +25,7 @@ class Watched(NamedTuple):
     unseen: Mapping[int, str]
 
 
-def watched(case: ResolvedCase, expectations: Sequence[Expectations]) -> list[Watched]:
+def call_effects(case: ResolvedCase, expectations: Sequence[Expectations]) -> list[CallEffects]:
     """Make the expected calls of these parts on a new world. Raises WorldError.
 
     The last cases that were watched are remembered.
@@ -37,7 +37,7 @@ def watched(case: ResolvedCase, expectations: Sequence[Expectations]) -> list[Wa
     return case.world.memory.played(key, partial(look, case.world, look_at))
 
 
-def _watch(case: ResolvedCase, expectations: Sequence[Expectations], world: World) -> list[Watched]:
+def _watch(case: ResolvedCase, expectations: Sequence[Expectations], world: World) -> list[CallEffects]:
     offered = {tool.name for tool in case.tools}
     watched = []
     state, every = world.state(), None
@@ -55,7 +55,7 @@ def _watch(case: ResolvedCase, expectations: Sequence[Expectations], world: Worl
                 unseen[index] = text
         if every is None:
             state = world.state()
-        watched.append(Watched(state, unseen))
+        watched.append(CallEffects(state, unseen))
     return watched
 
 

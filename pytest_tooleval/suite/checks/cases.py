@@ -115,7 +115,7 @@ def placeholder_warnings(scope: Scope) -> Findings:
     suite, case = scope.suite, scope.case
     if scope.turn is not None or case._base is not None or case.now or suite.now:
         return
-    texts = [((*each.at, "prompt"), each.written.prompt) for each in scope.all]
+    texts = [((*each.at, "prompt"), each.part.prompt) for each in scope.all]
     for at, prompt in [*texts, (("system_prompt",), suite.system_prompt)]:
         token = next((token for text in _texts(prompt) for token in _PLACEHOLDER.findall(text)), "")
         if token:

@@ -42,7 +42,7 @@ def mock_warnings(scope: Scope) -> Findings:
     if forbidden == ANY_TOOL:
         return
     ends = [*case.expected_tools, *(each for each in forbidden or () if isinstance(each, str))]
-    named = tools.meant([*answered, *ends])
+    named = tools.meant_names([*answered, *ends])
     others = [name for name in tools.names if name not in named]
     if others:
         message = (

@@ -68,7 +68,7 @@ def world_errors(scope: Scope) -> Findings:
 
 def nothing_errors(scope: Scope) -> Findings:
     """A conversation that an agent passes by doing nothing, unless the case says that this is right."""
-    objects, policies = [each.written for each in scope.all], scope.case.policies
+    objects, policies = [each.part for each in scope.all], scope.case.policies
     if any(policy.at_least for policy in policies) or any(map(partial(_expects, scope), objects)):
         return
     limits = [
@@ -102,7 +102,7 @@ def user_errors(scope: Scope) -> Findings:
 
 
 def match_errors(scope: Scope) -> Findings:
-    written, match = scope.written, scope.written.match or scope.case.match
+    written, match = scope.part, scope.part.match or scope.case.match
     yield from call_end_errors(scope)
     if match == "state" and written.calls is not None:
         if not scope.has_world:
@@ -118,8 +118,8 @@ def match_errors(scope: Scope) -> Findings:
 
 def call_end_errors(scope: Scope) -> Findings:
     """Ends of calls that the state shows, and matchers of results."""
-    by_state = (scope.written.match or scope.case.match) == "state"
-    for path, call in scope.written.placed_calls:
+    by_state = (scope.part.match or scope.case.match) == "state"
+    for path, call in scope.part.placed_calls:
         yield from matcher_findings({"result": call.result}, (*scope.at, *path))
         for field in ("status", "result") if by_state else ():
             if field in call.model_fields_set:
@@ -131,7 +131,7 @@ def call_end_errors(scope: Scope) -> Findings:
 
 
 def silent_match_errors(scope: Scope) -> Findings:
-    if scope.written.match == "contains" and scope.written.allows_no_call:
+    if scope.part.match == "contains" and scope.part.allows_no_call:
         yield Finding((*scope.at, "match"), f"the match {_SAYS_NOTHING}", at_key=True)
 
 
@@ -141,7 +141,7 @@ def answer_warnings(scope: Scope) -> Findings:
     live = suite.live_tools if case.live_tools is None else case.live_tools
     if scope.has_world or case.mock_responses or live or case.skip:
         return
-    if any(each.written.calls and not each.written.allows_no_call for each in scope.all):
+    if any(each.part.calls and not each.part.allows_no_call for each in scope.all):
         message = "a model's calls get no answer but an error; give the case mock_responses or a world"
         yield Finding((*scope.at, _leader(scope)), message, at_key=True)
 
@@ -149,8 +149,8 @@ def answer_warnings(scope: Scope) -> Findings:
 def silent_match_warnings(scope: Scope) -> Findings:
     """Turns that say nothing with the `match` of their case."""
     for each in scope.all:
-        if scope.case.match == "contains" and each.written.match is None and each.written.allows_no_call:
-            field = "expected_tool" if each.written.gives_tool else "expected_calls"
+        if scope.case.match == "contains" and each.part.match is None and each.part.allows_no_call:
+            field = "expected_tool" if each.part.gives_tool else "expected_calls"
             yield Finding((*each.at, field), f"the case's match {_SAYS_NOTHING}", at_key=True)
 
 
@@ -170,7 +170,7 @@ def unplayable(expected: Expectations, at: Loc) -> Findings:
 
 
 def state_errors(scope: Scope) -> Findings:
-    state, at = scope.written.expected_state, (*scope.at, "expected_state")
+    state, at = scope.part.expected_state, (*scope.at, "expected_state")
     if state is None:
         return
     if not scope.has_world:

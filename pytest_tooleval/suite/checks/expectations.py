@@ -22,7 +22,7 @@ _ENDS = ("status", "result")
 
 
 def prompt_errors(scope: Scope) -> Findings:
-    prompt, at = scope.written.prompt, (*scope.at, "prompt")
+    prompt, at = scope.part.prompt, (*scope.at, "prompt")
     if isinstance(prompt, str):
         if not prompt.strip():
             yield Finding(at, "an empty prompt; write what the user says")
@@ -42,9 +42,9 @@ def prompt_errors(scope: Scope) -> Findings:
 
 def expected_tool_errors(scope: Scope) -> Findings:
     """Undefined tools, and a case without exactly one of `expected_tool` and `expected_calls`."""
-    written, at = scope.written, (*scope.at, "expected_tool")
+    written, at = scope.part, (*scope.at, "expected_tool")
     if written.gives_tool:
-        yield from scope.tools.undefined(written.expected_tool, at)
+        yield from scope.tools.find_undefined(written.expected_tool, at)
         if written.expected_calls is not None:
             message = "expected_calls cannot be combined with expected_tool; keep one of them"
             yield Finding((*scope.at, "expected_calls"), message, at_key=True)
@@ -54,7 +54,7 @@ def expected_tool_errors(scope: Scope) -> Findings:
 
 
 def params_errors(scope: Scope) -> Findings:
-    written, at = scope.written, (*scope.at, "expected_params")
+    written, at = scope.part, (*scope.at, "expected_params")
     if written.expected_params is None:
         return
     yield from matcher_findings(written.expected_params, at)
@@ -73,7 +73,7 @@ def params_errors(scope: Scope) -> Findings:
 
 
 def expected_call_errors(scope: Scope) -> Findings:
-    for at, call in scope.written.placed_calls:
+    for at, call in scope.part.placed_calls:
         yield from _call_errors(call, (*scope.at, *at), scope.tools)
         for field in _ENDS if scope.case.kind != "conversation" else ():
             if field in call.model_fields_set:
@@ -81,14 +81,14 @@ def expected_call_errors(scope: Scope) -> Findings:
                     'needs answers to the calls; add "world": "module:Class" to the case, or write turns'
                 )
                 yield Finding((*scope.at, *at, field), message, at_key=True)
-    if scope.written.expected_calls is None and scope.written.call_order == "strict":
+    if scope.part.expected_calls is None and scope.part.call_order == "strict":
         message = "has no effect without expected_calls; remove it"
         yield Finding((*scope.at, "call_order"), message, at_key=True)
 
 
 def parallel_errors(scope: Scope) -> Findings:
     """A `parallel` that no answer can break, or that no answer can meet."""
-    written, at = scope.written, (*scope.at, "parallel")
+    written, at = scope.part, (*scope.at, "parallel")
     if written.parallel is None or scope.case.kind == "chain":
         return
     named = ([call for _, call in each.placed_calls] for each in written.alternatives)
@@ -109,7 +109,7 @@ def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Scop
     """Undefined tools, unknown params and invalid matchers in forbidden calls."""
     for index, call in enumerate(calls or ()):
         if isinstance(call, str):
-            yield from tools.undefined(call, (*at, index), by_pattern=True)
+            yield from tools.find_undefined(call, (*at, index), by_pattern=True)
             continue
         yield from _call_errors(call, (*at, index), tools, by_pattern=True)
         yield from unknown_params(call.tools, call.params, (*at, index, "params"), tools)
@@ -121,13 +121,13 @@ def call_errors(calls: Sequence[str | ExpectedCall] | None, at: Loc, tools: Scop
 def _call_errors(
     call: ExpectedCall, at: Loc, tools: ScopeTools, *, by_pattern: bool = False
 ) -> Findings:
-    yield from tools.undefined(call.tool, (*at, "tool"), by_pattern=by_pattern)
+    yield from tools.find_undefined(call.tool, (*at, "tool"), by_pattern=by_pattern)
     yield from matcher_findings(call.params or {}, (*at, "params"))
 
 
 def forbidden_call_errors(scope: Scope) -> Findings:
     """Forbidden calls, and tools that are both expected and forbidden."""
-    written, at = scope.written, scope.at
+    written, at = scope.part, scope.at
     yield from call_errors(written.forbidden_calls, (*at, "forbidden_calls"), scope.tools)
     holders = (written, scope.case, scope.suite)
     calls = next((each.forbidden_calls for each in holders if each.forbidden_calls is not None), ())

@@ -79,7 +79,7 @@ def undefined_choice_errors(holder: Suite | TestCase, at: Loc, offered: ScopeToo
         if choice.tool == ANY_TOOL or offered.lacks(choice.tool):
             yield Finding((*at, "tool_choice", "tool"), offered.complaint(choice.tool))
     elif isinstance(choice, AllowedTools):
-        yield from offered.undefined(choice.allowed_tools, (*at, "tool_choice", "allowed_tools"))
+        yield from offered.find_undefined(choice.allowed_tools, (*at, "tool_choice", "allowed_tools"))
 
 
 def provider_errors(suite: Suite) -> Findings:

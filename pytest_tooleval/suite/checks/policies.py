@@ -12,7 +12,7 @@ from ...findings import Finding, Findings, Loc
 from ...jsonschemas.parameters import described_names
 from ...matchers.matcher import matcher_findings
 from ..fields import wrong_value
-from ..policies import FROM, SAME, EarlierAnswer, Needed, OtherCall, Policy, operands, with_stand_ins
+from ..policies import FROM, SAME, EarlierAnswer, Need, OtherCall, Policy, operands, with_stand_ins
 from ..reading import findings_of
 from .schemas import impossible_params, unknown_params
 from .scope import ScopeTools
@@ -27,14 +27,14 @@ def policy_errors(
     """Undefined tools, invalid matchers and pointers, and policies that require nothing."""
     for index, policy in enumerate(policies):
         here = (*at, "policies", index)
-        yield from tools.undefined(policy.tool, (*here, "tool"), by_pattern=True)
+        yield from tools.find_undefined(policy.tool, (*here, "tool"), by_pattern=True)
         yield from matcher_findings(policy.params or {}, (*here, "params"))
         yield from unknown_params(policy.tools, policy.params, (*here, "params"), tools)
         yield from matcher_findings({"result": policy.result}, here)
         for field, other in policy.others:
             is_short = isinstance(getattr(policy, field), str)
             yield from _other(other, (*here, field), tools, is_short=is_short)
-        if isinstance(policy.only_after, Needed):
+        if isinstance(policy.only_after, Need):
             yield from _needed(policy.only_after, (*here, "only_after"))
         if policy.expected_params is not None:
             path = (*here, "expected_params")
@@ -54,7 +54,7 @@ def policy_errors(
             yield Finding((*here, "at_least"), message)
 
 
-def _needed(needed: Needed, at: Loc) -> Findings:
+def _needed(needed: Need, at: Loc) -> Findings:
     """The problems of a user's message that a policy needs."""
     if needed.user is None:
         if needed.tool is None:
@@ -85,7 +85,7 @@ def _limits(policy: Policy, at: Loc) -> Findings:
 
 def _other(other: OtherCall, at: Loc, tools: ScopeTools, *, is_short: bool = False) -> Findings:
     """The problems of the other call of a policy, or of `$from`."""
-    yield from tools.undefined(other.tool, at if is_short else (*at, "tool"), by_pattern=True)
+    yield from tools.find_undefined(other.tool, at if is_short else (*at, "tool"), by_pattern=True)
     params = other.params or {}
     yield from unknown_params(other.tools, params, (*at, "params"), tools)
     for path, pointer in operands(SAME, params, (*at, "params")):
@@ -120,7 +120,7 @@ def is_pointer(value: Any) -> bool:
 def policy_warnings(policies: Sequence[Policy], at: Loc, tools: ScopeTools) -> Findings:
     """Params that no call can have, so that the policy judges none, and wrong pointers of `$same`."""
     for index, policy in enumerate(policies):
-        names = {name for tool in tools.named(policy.tools) for name in described_names(tool.parameters)}
+        names = {name for tool in tools.find(policy.tools) for name in described_names(tool.parameters)}
         here = (*at, "policies", index)
         yield from impossible_params(policy.tools, policy.params or {}, (*here, "params"), tools)
         fields = [((*here, field), getattr(policy, field)) for field in ("per", "sum")]

@@ -11,7 +11,7 @@ from ...errors import CannotCompare, WorldError
 from ...explain import describe, listing, nearest, show
 from ...findings import Finding, Findings, Loc
 from ...jsonschemas.older import TODAY, older_keywords
-from ...jsonschemas.parameters import described_names, taken, takes_null
+from ...jsonschemas.parameters import described_names, parameters_of, takes_null
 from ...jsonschemas.providers import troubles
 from ...jsonschemas.subschemas import parts, references
 from ...jsonschemas.validation import parameter_problem
@@ -21,7 +21,7 @@ from ...matchers.examples import inside, right_values
 from ...matchers.matcher import MATCHERS, is_optional, matcher_key
 from ...matchers.modes import DEFAULT_MODE, MODES
 from ...record.untrusted import as_list
-from ...text import first_few, folded
+from ...text import first_few, fold_case
 from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec, method_for
 from ..expectations import ANY_PARAMETER, ANY_TOOL, Expectations, ExpectedCall
@@ -43,7 +43,7 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
     noted: set[str] = set()
     for index, tool in enumerate(tools):
         inside = (*at, "tools", index, tool.type)
-        other = by_case.setdefault(folded(tool.name), tool.name)
+        other = by_case.setdefault(fold_case(tool.name), tool.name)
         if other != tool.name:
             message = f"{show(tool.name)} and {show(other)} differ only in case; models mix them up"
             yield Finding((*inside, "name"), message)
@@ -57,7 +57,7 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
             if not target.startswith("#"):
                 message = f"{show(target)} is another document and never fetched; copy it into $defs"
                 yield Finding((*path, *where), message)
-        takes = taken(parameters)
+        takes = parameters_of(parameters)
         for name in parameters.get("required", ()):
             if takes is not None and name not in takes:
                 closed = parameters.get("additionalProperties") is False
@@ -152,7 +152,7 @@ def case_world_warnings(scope: Scope) -> Findings:
         yield Finding((*scope.at, "world"), str(error))
         return
     for each in scope.all if methods else ():
-        for path, call in each.written.placed_calls:
+        for path, call in each.part.placed_calls:
             names = [name for name in call.tools if name != ANY_TOOL]
             if names and all(method_for(name, methods) is None for name in names):
                 yield Finding((*each.at, *path), f"the case's world has no method {show(names[0])}")
@@ -162,7 +162,7 @@ def params_warnings(scope: Scope) -> Findings:
     """Warnings about params of expected calls, forbidden calls and mocks of a case and its turns."""
     for each in scope.all:
         yield from _empty_params(each)
-        for names, params, at in _expected(each.written, each.at):
+        for names, params, at in _expected(each.part, each.at):
             is_row = scope.case._base is not None
             yield from impossible_params(names, params, at, scope.tools, from_rows=is_row)
             yield from _unlike_tools(names, params, at, scope.tools)
@@ -187,7 +187,7 @@ def unknown_params(
     names: Collection[str], params: Mapping[str, Any] | None, at: Loc, tools: ScopeTools
 ) -> Findings:
     """Params that no tool takes: errors where a call must not be made, as they would forbid nothing."""
-    named = tools.named(names) if params else ()
+    named = tools.find(names) if params else ()
     taking = _taking(named)
     for name in params or () if named else ():
         if name != ANY_PARAMETER and next(taking(name), None) is None:
@@ -211,10 +211,10 @@ def _empty_params(scope: Scope) -> Findings:
     if scope.case.skip:
         return
     mode = scope.case.param_scoring or scope.suite.param_scoring or DEFAULT_MODE
-    if MODES[mode].counts_unexpected or (scope.written.match or scope.case.match) == "state":
+    if MODES[mode].counts_unexpected or (scope.part.match or scope.case.match) == "state":
         return
-    for names, params, at in _expected(scope.written, scope.at):
-        takers = [tool for tool in scope.tools.named(names) if described_names(tool.parameters)]
+    for names, params, at in _expected(scope.part, scope.at):
+        takers = [tool for tool in scope.tools.find(names) if described_names(tool.parameters)]
         if not params and takers:
             listed = listing(described_names(takers[0].parameters), 3)
             message = f"{{}} checks no argument, but {show(takers[0].name)} has {listed}"
@@ -250,7 +250,7 @@ def impossible_params(
     from_rows: bool = False,
 ) -> Findings:
     """Params whose expected value none of the acceptable tools accepts. Rows may be of a CSV file."""
-    acceptable = tools.named(names)
+    acceptable = tools.find(names)
     taking = _taking(acceptable)
     for name, expected in params.items() if acceptable else ():
         if name == ANY_PARAMETER:
@@ -278,8 +278,8 @@ def _unlike_tools(
     names: Collection[str], params: dict[str, Any], at: Loc, tools: ScopeTools
 ) -> Findings:
     """Params that not every expected tool takes, and those that may be absent, but are required."""
-    expected = [] if ANY_TOOL in names else tools.named(names)
-    takes = [taken(tool.parameters) for tool in expected]
+    expected = [] if ANY_TOOL in names else tools.find(names)
+    takes = [parameters_of(tool.parameters) for tool in expected]
     for name, value in params.items() if expected else ():
         pairs = zip(expected, takes, strict=True)
         lacking = [tool for tool, accepted in pairs if accepted is not None and name not in accepted]
@@ -336,7 +336,7 @@ def _reason(tool: Tool, name: str, value: Any) -> str | None:
 def _taking(tools: Sequence[Tool]) -> Callable[[str], Iterator[Tool]]:
     """A function that returns those of the tools that take a parameter."""
     # Once for each tool, and only if it is looked at: "*" may mean thousands.
-    names_of = cache(lambda index: taken(tools[index].parameters))
+    names_of = cache(lambda index: parameters_of(tools[index].parameters))
 
     def taking(name: str) -> Iterator[Tool]:
         takes = ((tool, names_of(index)) for index, tool in enumerate(tools))

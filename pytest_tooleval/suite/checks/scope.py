@@ -36,19 +36,19 @@ class ScopeTools:
             self._places.setdefault(tool.name, []).append(index)
 
     def lacks(self, name: str) -> bool:
-        is_known = name == ANY_TOOL or name in self.hosted or self._offered.meant(name) is not None
+        is_known = name == ANY_TOOL or name in self.hosted or self._offered.find(name) is not None
         return self.complete and not is_known
 
-    def meant(self, names: Iterable[str]) -> set[str]:
+    def meant_names(self, names: Iterable[str]) -> set[str]:
         """The names of the tools that these names mean."""
         named = with_fitting([*names], self.names)
-        return {tool for name in named if (tool := self._offered.meant(name)) is not None}
+        return {tool for name in named if (tool := self._offered.find(name)) is not None}
 
-    def named(self, names: Collection[str]) -> Sequence[Tool]:
+    def find(self, names: Collection[str]) -> Sequence[Tool]:
         """The tools that any of these names means; `"*"` means all of them."""
         if ANY_TOOL in names:
             return self.tools
-        places = sorted(index for name in self.meant(names) for index in self._places[name])
+        places = sorted(index for name in self.meant_names(names) for index in self._places[name])
         return [self.tools[index] for index in places]
 
     def complaint(self, name: str) -> str:
@@ -62,7 +62,7 @@ class ScopeTools:
         hint = f", did you mean {show(near)}?" if near else f"; defined tools: {listing(self.names)}"
         return f"the tool {show(name)} is not defined in {self.source}{hint}"
 
-    def undefined(
+    def find_undefined(
         self, names: str | Sequence[str | None] | None, at: Loc, *, by_pattern: bool = False
     ) -> Findings:
         """Undefined tools in a name or a list of names, patterns that fit none, and `"*"` in a list."""
@@ -86,7 +86,7 @@ class ScopeTools:
             )
         elif name.count("*") > 1:
             yield Finding(at, f'only one "*" may be in a name, got {show(name)}')
-        elif self.complete and not self.meant([name]):
+        elif self.complete and not self.meant_names([name]):
             defined = f"defined tools: {listing(self.names)}" if self.names else "it has none"
             yield Finding(at, f"no tool of {self.source} fits the pattern {show(name)}; {defined}")
 
@@ -101,7 +101,7 @@ class Scope(NamedTuple):
     turn: Turn | None = None
 
     @property
-    def written(self) -> TestCase | Turn:
+    def part(self) -> TestCase | Turn:
         return self.turn or self.case
 
     @property
@@ -132,7 +132,7 @@ def tools_of_suite(suite: Suite) -> ScopeTools:
 
 def _hosted(suite: Suite) -> frozenset[str]:
     tools = vars(suite).get("provider_tools") or ProviderTools()
-    return frozenset(name for tool in tools.listed for name in listed_names(tool))
+    return frozenset(name for tool in tools.all_tools for name in listed_names(tool))
 
 
 def case_scopes(suite: Suite, of_suite: ScopeTools) -> Iterator[Scope]:

@@ -19,7 +19,7 @@ _ALL = (*_NEGATED, "$judge")
 
 
 def text_errors(scope: Scope) -> Findings:
-    for index, text in enumerate(scope.written.expected_text or ()):
+    for index, text in enumerate(scope.part.expected_text or ()):
         yield from _text(text, (*scope.at, "expected_text", index))
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_tooleval.cli import ci
-from pytest_tooleval.project.child import Ended
+from pytest_tooleval.project.child import RunExit
 
 VALUES = ("h", "help", "weather", "not heavy", "no:cacheprovider", "=hot", " h", "error::Hm", "h/b=1")
 
@@ -34,9 +34,9 @@ def test_options_of_pytest_reach_it_as_they_are(
     monkeypatch.chdir(str(tmp_path))
     got: list[list[str]] = []
 
-    def run(arguments: list[str], **_: object) -> Ended:
+    def run(arguments: list[str], **_: object) -> RunExit:
         got.append(arguments)
-        return Ended(0, "")
+        return RunExit(0, "")
 
     monkeypatch.setattr(ci, "run_pytest", run)
     assert len(options) > 200

@@ -13,7 +13,7 @@ from builders import tool
 from pytest_tooleval.engine import runner
 from pytest_tooleval.engine.asking import gateway
 from pytest_tooleval.engine.asking.context import Context
-from pytest_tooleval.engine.asking.gateway import ModelGateway, Shared
+from pytest_tooleval.engine.asking.gateway import ModelGateway, SharedState
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import OnReply, Replies
 from pytest_tooleval.engine.limits.retry import RetryPolicy
@@ -141,7 +141,7 @@ class Gateway(ModelGateway):
 def gateway_to(
     spec: ModelSpec | None = None, slots: Slots | None = None, policy: RetryPolicy = QUICK
 ) -> Gateway:
-    run = Shared(
+    run = SharedState(
         concurrency=32,
         slots=slots or Slots(8),
         spending=Spending(None),

@@ -25,7 +25,7 @@ from pytest_tooleval.engine.runner import Runner
 from pytest_tooleval.engine.trial import Job, TrialRequest
 from pytest_tooleval.errors import ModelError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.record.run import Spent
+from pytest_tooleval.record.run import Payments
 
 from .fakes import QUICK, FakeClient, case_of, only, says, use_clients
 
@@ -157,7 +157,7 @@ def test_responses_that_have_begun_come_in_and_cancelled_requests_are_counted() 
         server.shutdown()
     assert late.cancelled()
     assert len(asked) == 3
-    assert spending.by_model == {"m": Spent(2, 2, 2.0, cancelled=1)}
+    assert spending.by_model == {"m": Payments(2, 2, 2.0, cancelled=1)}
     assert not receiving_tasks()
 
 

@@ -79,7 +79,7 @@ def test_a_shared_place_lists_the_runs_of_this_project(
     for name, ids in {"svc/a": [own, old], "svc/b": [other, old], "": [old]}.items():
         there = History(tmp_path / name / ".tooleval", place_of(str(history.folder), tmp_path))
         assert [run.id for run in there.runs()] == ids
-        assert there.expired() == ids
+        assert there.expired_ids() == ids
         assert there.has(other)
         assert not there.has(other[:-1])
 
@@ -163,13 +163,13 @@ def size_of(folder: Path) -> int:
 
 def test_prune_keeps_the_newest(history: History, keep: Keep) -> None:
     ids = [keep(day, case_of("a"), case_of("b", answer="x" * 100_000)) for day in (1, 2, 3)]
-    assert history.expired(keep=1) == [ids[1], ids[0]]
+    assert history.expired_ids(keep=1) == [ids[1], ids[0]]
     before = size_of(history.folder)
-    cases, size = history.delete(*history.expired(keep=1))
+    cases, size = history.delete(*history.expired_ids(keep=1))
     assert cases == 4
     assert [summary.id for summary in history.runs()] == [ids[2]]
     assert before - size_of(history.folder) >= size > 0
-    assert history.expired(keep=1) == []
+    assert history.expired_ids(keep=1) == []
     assert len(history.trend("a").points) == 1
 
 
@@ -177,7 +177,7 @@ def test_prune_gives_the_space_back(history: History, keep: Keep) -> None:
     noise = "".join(chr(33 + (i * i * 7919) % 90) for i in range(200_000))
     keep(1, *(case_of(str(n), answer=noise[n:]) for n in range(20)))
     keep(2)
-    assert history.delete(*history.expired(keep=1))[1] > 10_000
+    assert history.delete(*history.expired_ids(keep=1))[1] > 10_000
 
 
 def _finished(history: History, started: str) -> str:
@@ -189,10 +189,10 @@ def _finished(history: History, started: str) -> str:
 def test_prune_by_age_and_by_both(history: History) -> None:
     old, recent = (_finished(history, f"{year}-01-01T00:00:00+00:00") for year in (2020, 2021))
     now = _finished(history, datetime.now(timezone.utc).isoformat(timespec="seconds"))
-    assert history.expired(older_than=timedelta(days=300)) == [recent, old]
-    assert history.expired(older_than=timedelta(days=300), keep=2) == [old]
-    assert history.expired(older_than=timedelta(days=100_000)) == []
-    history.delete(*history.expired(older_than=timedelta(days=300)))
+    assert history.expired_ids(older_than=timedelta(days=300)) == [recent, old]
+    assert history.expired_ids(older_than=timedelta(days=300), keep=2) == [old]
+    assert history.expired_ids(older_than=timedelta(days=100_000)) == []
+    history.delete(*history.expired_ids(older_than=timedelta(days=300)))
     assert [summary.id for summary in history.runs()] == [now]
 
 
@@ -200,7 +200,7 @@ def test_a_run_that_goes_on_is_never_deleted(history: History, keep: Keep) -> No
     keep(20)
     run = run_of("2026-11-01T10:00:00+00:00")
     writer = history.begin(run)
-    (finished,) = history.expired(keep=0)
+    (finished,) = history.expired_ids(keep=0)
     history.delete(finished)
     with pytest.raises(ToolevalError, match="is still running"):
         history.delete(writer.id)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.imports.chats import RecordedAnswer
 from pytest_tooleval.imports.openai_tools import (
-    Offered,
+    OfferedTools,
     looks_like_a_tool,
     tool_definition,
     tool_definitions,
@@ -148,7 +148,7 @@ def reason(record: object) -> str:
 @pytest.mark.parametrize("record", SHAPES.values(), ids=SHAPES)
 def test_every_shape_says_the_same(record: object) -> None:
     assert one(record) == RecordedAnswer(
-        [USER], Offered([TOOL]), "auto", [("weather", {"city": "Paris"})]
+        [USER], OfferedTools([TOOL]), "auto", [("weather", {"city": "Paris"})]
     )
 
 

@@ -46,7 +46,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import Problem, SuiteError, ToolevalError
-from pytest_tooleval.imports.apply import Applied, apply
+from pytest_tooleval.imports.apply import ImportOutcome, apply
 from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.formats import all_formats
 from pytest_tooleval.imports.reading import read_files
@@ -170,7 +170,7 @@ CASES: dict[str, tuple[str, list[tuple[str, list[tuple[str, str]]]]]] = {
 EXPECTATIONS = ("adk_evals.json", "promptfoo.yaml")
 
 
-def imported(*names: str) -> tuple[Applied, list[str]]:
+def imported(*names: str) -> tuple[ImportOutcome, list[str]]:
     paths = [path for name in names for path in sorted(DATA.glob(name))]
     found, lines = import_files(paths, None, has_tools=False)
     made = apply(found, "s")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.apply import Applied, apply
+from pytest_tooleval.imports.apply import ImportOutcome, apply
 from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.scoring.trial import score_calls
 from pytest_tooleval.suite.lint import lint_suite
@@ -48,7 +48,7 @@ def text(words: str = "Hello.") -> dict[str, Any]:
     return {"role": "assistant", "content": words}
 
 
-def imported(tmp_path: Path, values: list[Any], existing: dict[str, Any] | None = None) -> Applied:
+def imported(tmp_path: Path, values: list[Any], existing: dict[str, Any] | None = None) -> ImportOutcome:
     file = tmp_path / "log.jsonl"
     lines = (value if isinstance(value, str) else json.dumps(value) for value in values)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -57,7 +57,7 @@ def imported(tmp_path: Path, values: list[Any], existing: dict[str, Any] | None 
     return made
 
 
-def reasons(made: Applied) -> list[tuple[int, str]]:
+def reasons(made: ImportOutcome) -> list[tuple[int, str]]:
     return [(problem.line, problem.message) for problem in made.left_out]
 
 

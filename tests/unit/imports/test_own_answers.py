@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import SuiteError
-from pytest_tooleval.imports.apply import Applied, apply
+from pytest_tooleval.imports.apply import ImportOutcome, apply
 from pytest_tooleval.imports.files import import_files
 from pytest_tooleval.imports.format import Source
 from pytest_tooleval.imports.formats.otel import FORMAT as OTEL
@@ -39,7 +39,7 @@ def answer(content: object = None, *calls: dict[str, Any], **fields: Any) -> dic
 
 def imported(
     folder: Path, reply: dict[str, Any], existing: dict[str, Any] | None = None, **fields: Any
-) -> Applied:
+) -> ImportOutcome:
     log = folder / "log.jsonl"
     messages = [{"role": "user", "content": "Go."}, reply]
     log.write_text(json.dumps({"messages": messages, "tools": TOOLS, **fields}), encoding="utf-8")

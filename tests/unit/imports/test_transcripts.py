@@ -14,7 +14,7 @@ from pytest_tooleval import load_suite
 from pytest_tooleval.errors import Location, ModelError, SuiteError
 from pytest_tooleval.imports.apply import apply
 from pytest_tooleval.imports.files import import_files
-from pytest_tooleval.imports.items import called
+from pytest_tooleval.imports.items import call_message
 from pytest_tooleval.imports.transcripts import read_transcripts
 from pytest_tooleval.record.names import NO_TOOLS
 from pytest_tooleval.record.transcript import Transcript
@@ -78,7 +78,7 @@ def test_of_cases_that_begin_alike_each_has_its_part(tmp_path: Path) -> None:
 
 
 def test_a_recorded_request_is_of_the_case_with_its_whole_prompt(tmp_path: Path) -> None:
-    calls = [called("a", "look", "{}")]
+    calls = [call_message("a", "look", "{}")]
     loop = [user("Hi"), {"role": "assistant", "tool_calls": calls}]
     loop += [{"role": "tool", "tool_call_id": "a", "content": "1"}]
     suite = suite_of(tmp_path, {"id": "first", "prompt": "Hi"}, {"id": "second", "prompt": loop})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_tooleval.jsonschemas.ecma import rewritten
-from pytest_tooleval.jsonschemas.patterns import compiled, pattern_problem
+from pytest_tooleval.jsonschemas.patterns import compile_pattern, pattern_problem
 
 # A pattern, a text, and whether it is found there.
 FOUND = [
@@ -111,7 +111,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("pattern", "text", "found"), FOUND)
 def test_patterns_mean_what_ecma_says(pattern: str, text: str, found: bool) -> None:
-    assert (compiled(pattern).search(text) is not None) is found
+    assert (compile_pattern(pattern).search(text) is not None) is found
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
@@ -145,7 +145,7 @@ def test_the_message_says_what_to_write(pattern: str, message: str) -> None:
 )
 def test_what_goes_beyond_ecma(pattern: str, text: str) -> None:
     """A leading `(?i)`, and punctuation that did not need to be escaped."""
-    assert compiled(pattern).search(text)
+    assert compile_pattern(pattern).search(text)
 
 
 def test_long_patterns_are_read_once() -> None:
@@ -180,7 +180,7 @@ ANY_CASE = [
 
 @pytest.mark.parametrize(("pattern", "text", "found"), ANY_CASE)
 def test_ignoring_case(pattern: str, text: str, found: bool) -> None:
-    assert (compiled(f"(?i){pattern}").search(text) is not None) is found
+    assert (compile_pattern(f"(?i){pattern}").search(text) is not None) is found
 
 
 def by_node(script: str, given: object) -> list[Any]:
@@ -238,5 +238,5 @@ def test_node_ignores_the_case_of_every_character_alike() -> None:
     })"""
     assert len(chars) > 3000
     for one, found in zip(ONES, by_node(script, [ONES, chars]), strict=True):
-        search = compiled(f"(?i)^{one}$").search
+        search = compile_pattern(f"(?i)^{one}$").search
         assert [each for each in chars if search(each)] == found, one

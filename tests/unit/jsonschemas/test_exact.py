@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, validators
 
-from pytest_tooleval.jsonschemas.parameters import undeclared
+from pytest_tooleval.jsonschemas.parameters import extra_paths
 from pytest_tooleval.jsonschemas.validation import is_valid
 from pytest_tooleval.record.calls import ToolCall, is_number
 
@@ -131,7 +131,7 @@ def test_arguments_are_valid_where_jsonschema_says_so() -> None:
 
             arguments = ToolCall.parse("t", given).arguments or {}
             # The judge does not know that the rule also holds inside the arguments.
-            invented = [path for path in undeclared(schema, arguments) if len(path) == 1]
+            invented = [path for path in extra_paths(schema, arguments) if len(path) == 1]
             valid = is_valid(schema, arguments) and not invented
             assert valid is right, (text, given)
             counts[right] += 1

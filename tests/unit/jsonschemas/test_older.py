@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from pytest_tooleval.jsonschemas.parameters import undeclared
+from pytest_tooleval.jsonschemas.parameters import extra_paths
 from pytest_tooleval.jsonschemas.validation import is_valid
 from pytest_tooleval.jsonschemas.values import required_values
 
@@ -68,5 +68,5 @@ def test_what_is_made_of_them() -> None:
     pair = {"type": "array", "items": [{"const": 1}, {"type": "boolean"}]}
     schema = {"properties": {"a": pair}, "required": ["a"], "dependencies": {"a": {}}}
     assert required_values(schema) == {"a": [1, True]}
-    assert undeclared(schema, {"x": 1}) == []  # the dependency might declare it
-    assert undeclared({**schema, "dependencies": {"a": ["b"]}}, {"x": 1}) == [("x",)]
+    assert extra_paths(schema, {"x": 1}) == []  # the dependency might declare it
+    assert extra_paths({**schema, "dependencies": {"a": ["b"]}}, {"x": 1}) == [("x",)]

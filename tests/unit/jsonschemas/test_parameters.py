@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.jsonschemas.parameters import allows_others, described_names, undeclared
+from pytest_tooleval.jsonschemas.parameters import allows_others, described_names, extra_paths
 
 X: dict[str, Any] = {"x": {"type": "integer"}}
 XY = {**X, "y": {}}
@@ -29,7 +29,7 @@ XY = {**X, "y": {}}
 def test_schemas_that_say_which_parameters_there_are(schema: dict[str, Any], names: str) -> None:
     assert described_names(schema) == [*names]
     assert not allows_others(schema)
-    assert undeclared(schema, {"x": 1, "y": 2, "z": 3}) == [
+    assert extra_paths(schema, {"x": 1, "y": 2, "z": 3}) == [
         (name,) for name in "xyz" if name not in names
     ]
 
@@ -38,7 +38,7 @@ def test_what_is_required_is_declared() -> None:
     schema = {"properties": X, "required": ["y"]}
 
     assert described_names(schema) == ["x"]
-    assert undeclared(schema, {"x": 1, "y": 2, "z": 3}) == [("z",)]
+    assert extra_paths(schema, {"x": 1, "y": 2, "z": 3}) == [("z",)]
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_schemas_that_allow_others(more: dict[str, Any], properties: dict[str, A
     schema = {"properties": properties, **more}
 
     assert allows_others(schema)
-    assert undeclared(schema, {"x": 1, "y": 2}) == []
+    assert extra_paths(schema, {"x": 1, "y": 2}) == []
 
 
 def test_a_schema_that_says_nothing_is_no_list_of_parameters() -> None:
-    assert undeclared({}, {"x": 1}) == []
+    assert extra_paths({}, {"x": 1}) == []
     assert described_names({}) == []
     assert not allows_others({})
 
@@ -92,16 +92,16 @@ ORDER = {"properties": {"id": {}, "lines": {"type": "array", "items": {"properti
 )
 def test_keys_invented_inside_arguments(inner: Any, value: Any, paths: list[tuple[Any, ...]]) -> None:
     schema = {"properties": {"a": inner}, "$defs": {"order": ORDER}}
-    assert undeclared(schema, {"a": value}) == paths
+    assert extra_paths(schema, {"a": value}) == paths
 
 
 def test_of_several_schemas_one_may_say_nothing() -> None:
     schema = {"anyOf": [{"properties": {"a": ORDER}}, {"properties": {"a": {"type": "object"}}}]}
-    assert undeclared(schema, {"a": {"x": 1}}) == []
+    assert extra_paths(schema, {"a": {"x": 1}}) == []
     both = {"allOf": [{"properties": {"a": ORDER}}, {"properties": {"a": {"properties": {"x": {}}}}}]}
-    assert undeclared(both, {"a": {"x": 1, "y": 1}}) == [("a", "y")]
+    assert extra_paths(both, {"a": {"x": 1, "y": 1}}) == [("a", "y")]
 
 
 def test_keys_that_match_no_pattern() -> None:
     schema = {"properties": X, "patternProperties": {"^y": {}}}
-    assert undeclared(schema, {"x": 1, "y1": 2, "z": 3}) == [("z",)]
+    assert extra_paths(schema, {"x": 1, "y1": 2, "z": 3}) == [("z",)]

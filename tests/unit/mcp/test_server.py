@@ -144,18 +144,18 @@ def test_text_from_a_server_is_scrubbed_and_made_printable(monkeypatch: pytest.M
     text = (
         "\x1b[31mno\n: Bearer hunter2-hunter2, hunter2-hunter2, 12, sk-planted-123, ?key=abc123 hunter2"
     )
-    shown = server.shown(text)
+    shown = server.quote(text)
     for secret in ("hunter2", "12", "abc123", "planted"):
         assert secret not in shown
     assert shown.startswith("\\x1b[31mno : ")
-    assert len(server.shown("x" * 10_000_000)) == 500
+    assert len(server.quote("x" * 10_000_000)) == 500
 
 
 def test_a_secret_at_the_place_of_the_cut_is_scrubbed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "hunter2-hunter2")
     server = McpServer("stdio", ("a",), env=("MY_KEY",))
     for spaces in range(1985, 2001):
-        assert "hunt" not in server.shown(" " * spaces + "hunter2-hunter2", 100)
+        assert "hunt" not in server.quote(" " * spaces + "hunter2-hunter2", 100)
 
 
 def test_data_from_a_server_is_scrubbed_in_its_names_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from steps import Name, growth
 
 from pytest_tooleval.errors import ConfigError
 from pytest_tooleval.mcp.discover import Discovery
-from pytest_tooleval.mcp.tools import as_functions, imported
+from pytest_tooleval.mcp.tools import as_functions, suite_with_tools
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_suite
 
@@ -106,13 +106,13 @@ def test_the_tools_make_a_suite_without_warnings() -> None:
 
 def _imported(schema: dict[str, Any], before: Any = None) -> dict[str, Any]:
     found = Discovery("server", "1", (entry("tool", schema),))
-    return imported(found, before, "Server", drafts=True).suite
+    return suite_with_tools(found, before, "Server", drafts=True).suite
 
 
 def test_no_usable_tool_is_an_error_that_says_why() -> None:
     found = Discovery("server", "1", (entry("tool", {"type": 5}),), ("other: no name",))
     with pytest.raises(ConfigError, match=r"none of the tools.*: other: no name; \"tool\": "):
-        imported(found, None, "Server", drafts=True)
+        suite_with_tools(found, None, "Server", drafts=True)
 
 
 def _required(size: int) -> None:

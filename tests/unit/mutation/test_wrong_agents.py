@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from pytest_tooleval.mutation.wrong_agents import (
     MAX_AGENTS,
-    Tried,
+    AgentTrial,
     WrongAgent,
     WrongKind,
     agent_turns,
     agents_of,
-    noticed,
+    sort_out,
 )
 from pytest_tooleval.record.calls import ToolCall
 from pytest_tooleval.record.transcript import Reply, Transcript
@@ -106,12 +106,12 @@ def test_an_agent_that_does_the_same_is_not_wrong(
 ) -> None:
     idle = "nothing" if recorded is not None else None
     agents = [WrongAgent("recorded", "", ()), WrongAgent("idle", "", ()), WrongAgent(kind, "", ())]
-    tried = [Tried(True, recorded), Tried(False, idle), Tried(True, state)]
-    caught, accepted = noticed(agents, tried)
+    tried = [AgentTrial(True, recorded), AgentTrial(False, idle), AgentTrial(True, state)]
+    caught, accepted = sort_out(agents, tried)
     assert [agent.kind for agent in caught] == ["idle"]
     assert [agent.kind for agent in accepted] == ([kind] if judged else [])
 
 
 def test_what_was_not_tried_does_not_count() -> None:
     agents = [WrongAgent("recorded", "", ()), WrongAgent("idle", "", ())]
-    assert noticed(agents, [Tried(True), Tried(False, untried="no answer")]) == ([], [])
+    assert sort_out(agents, [AgentTrial(True), AgentTrial(False, untried="no answer")]) == ([], [])

@@ -283,7 +283,7 @@ def test_a_call_behind_a_broken_one_is_read_as_well() -> None:
     found = read(f"<tool_call>{{'name': 1}}</tool_call>\n<tool_call>{PARIS}</tool_call>")
 
     assert found.calls == (WEATHER_CALL,)
-    assert found.lost == 1
+    assert found.lost_calls == 1
 
 
 @pytest.mark.parametrize("code", ["get_time('UTC')", "at = get_time()\nprint(at)"])

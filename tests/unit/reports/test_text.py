@@ -35,7 +35,7 @@ def trial(*calls: ToolCall, text: str | None = None, number: int = 0, **fields: 
     message = {"role": "assistant", "content": text}
     prompt = tuple(dict(each) for each in CASE.messages)
     transcript = Transcript(prompt, (Reply(message=message, calls=calls, **fields),))
-    return score_trial(CASE, transcript, trial=number).explained()
+    return score_trial(CASE, transcript, trial=number).explain()
 
 
 def result(*trials: TrialResult) -> CaseResult:
@@ -85,7 +85,7 @@ def test_a_long_conversation_keeps_its_question() -> None:
     [reply] = (trial(ToolCall("get_weather", {"city": "Rome"})).transcript or Transcript()).replies
     prompt = tuple(dict(each) for each in CASE.messages)
     transcript = Transcript(prompt, (reply,) * 12)
-    looped = score_trial(CASE, transcript).explained()
+    looped = score_trial(CASE, transcript).explain()
     lines = render_case(result(looped), whole=False).splitlines()
     question_at = lines.index("  user       Weather in Paris?")
     assert lines[question_at + 1] == "  (4 lines left out; -v shows all)"

@@ -60,4 +60,4 @@ def live(*replies: list[ToolCall]) -> Transcript:
 
 def score_live(replies: list[list[ToolCall]], **case: Any) -> TrialResult:
     made = resolved(None, **case)
-    return score_trial(made, live(*replies)).explained()
+    return score_trial(made, live(*replies)).explain()

@@ -195,7 +195,7 @@ def test_a_tool_that_its_turn_does_not_offer_is_invalid() -> None:
         for calls in turns:
             replies += [Reply(message=message, prompt=user, calls=tuple(calls)), Reply(message=message)]
         made = resolved(TOOLS, **case)
-        result = score_trial(made, Transcript((), tuple(replies))).explained()
+        result = score_trial(made, Transcript((), tuple(replies))).explain()
         if not result.values["arguments_valid"]:
             assert (result.failure, result.mistake) == (
                 "hallucinated_tool",

@@ -57,7 +57,7 @@ def test_a_listed_tool_is_free_and_another_one_is_surplus(
 ) -> None:
     for tools, failure in ((LISTED, listed), ({}, unlisted)):
         suite = suite_of(tools, **case)
-        found = score_trial(resolve(suite, suite.test_cases[0]), live(*replies)).explained()
+        found = score_trial(resolve(suite, suite.test_cases[0]), live(*replies)).explain()
         assert found.failure == failure
         assert found.transcript is not None
         assert len(found.transcript.calls) == sum(map(len, replies))

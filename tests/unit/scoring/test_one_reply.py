@@ -44,7 +44,7 @@ def made(name: str, id: str = "") -> ToolCall:
 def judged(case: ResolvedCase, *replies: Reply) -> TrialResult:
     done = Reply(message={"role": "assistant", "content": "Done."})
     last = (done,) if case.kind == "conversation" else ()
-    return score_trial(case, Transcript((), (*replies, *last))).explained()
+    return score_trial(case, Transcript((), (*replies, *last))).explain()
 
 
 def talk(expected: Any, parallel: bool | None, **turn: Any) -> ResolvedCase:

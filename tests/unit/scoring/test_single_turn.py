@@ -138,7 +138,7 @@ def test_explanations_are_built_only_when_asked_for() -> None:
     result = score_transcript(case, live([call("get_weather", city="Rome")]))
     assert {score_.explanation for score_ in result.scores.values()} == {""}
     assert result.transcript is not None
-    whole = score_trial(case, result.transcript).explained()
+    whole = score_trial(case, result.transcript).explain()
     assert whole.values == result.values
     assert all(score_.explanation for score_ in whole.scores.values())
 

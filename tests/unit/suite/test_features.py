@@ -13,7 +13,7 @@ from pytest_tooleval import score_calls, score_messages
 from pytest_tooleval.engine.tools.toolbox import Toolbox
 from pytest_tooleval.errors import SuiteError
 from pytest_tooleval.record.calls import ToolCall
-from pytest_tooleval.secrets import redacted, scrub, secret_values
+from pytest_tooleval.secrets import redact, scrub, secret_values
 from pytest_tooleval.suite.lint import lint_suite
 from pytest_tooleval.suite.load import parse_document, parse_suite
 from pytest_tooleval.suite.resolved import resolve
@@ -153,7 +153,7 @@ def test_what_provider_tools_name_is_secret(monkeypatch: pytest.MonkeyPatch) -> 
     parse_suite(json.dumps(suite(provider_tools=own)))
     echoed = "401: hush-hush-4711-abc of who-goes-there-99"
     assert scrub(echoed, secret_values()) == "401: [secret] of [secret]"
-    assert "hush" not in redacted(echoed)
+    assert "hush" not in redact(echoed)
 
 
 def test_the_text_of_a_custom_tool_is_an_argument() -> None:

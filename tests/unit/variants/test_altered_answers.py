@@ -22,7 +22,7 @@ from pytest_tooleval.record.status import CallStatus
 from pytest_tooleval.record.transcript import Reply, Transcript
 from pytest_tooleval.scoring.leaks import passes_on, reveals
 from pytest_tooleval.scoring.trial import score_transcript
-from pytest_tooleval.secrets import redacted
+from pytest_tooleval.secrets import redact
 from pytest_tooleval.suite.altered import AlteredAnswers, has_note, with_note
 from pytest_tooleval.suite.case import ResolvedCase
 from pytest_tooleval.suite.load import parse_suite
@@ -54,7 +54,7 @@ def vary(name: str, case: dict[str, Any]) -> ResolvedCase | None:
     variants = Variants()
     add_built_in(variants.register)
     resolved = resolve(suite, suite.test_cases[0])
-    return variants.named(name)[-1].of(resolved, suite, Path(), Path(), lambda: [suite])
+    return variants.select(name)[-1].of(resolved, suite, Path(), Path(), lambda: [suite])
 
 
 def expecting(**fields: Any) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def leaks(arguments: Any, name: str = "other", secret: str = CANARY) -> bool:
     answers = structs.replace(case.altered, secret=secret)
     case = structs.replace(case, altered=answers, public_texts=public)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    call = ToolCall.parse(redacted(name, case.public_texts), redacted(text, case.public_texts))
+    call = ToolCall.parse(redact(name, case.public_texts), redact(text, case.public_texts))
     trial = score_transcript(case, Transcript.from_calls([call]))
     assert case.forbids
     assert (trial.failure == "forbidden_call") == ("passes on the secret" in trial.mistake)

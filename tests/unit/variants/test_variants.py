@@ -48,7 +48,7 @@ def known() -> Variants:
 
 def vary(text: str, suite: Suite, others: Sequence[Suite] = ()) -> ResolvedCase | None:
     """The first case under the last variant of a name."""
-    variant = known().named(text)[-1]
+    variant = known().select(text)[-1]
     return variant.of(resolve(suite, suite.test_cases[0]), suite, Path(), Path(), lambda: others)
 
 
@@ -98,13 +98,13 @@ def test_bare_namespaces_and_custom_tools_have_no_descriptions() -> None:
     ],
 )
 def test_commas_in_the_first_part_of_the_argument_make_a_series(text: str, labels: list[str]) -> None:
-    assert [each.label for each in known().named(text)] == labels
+    assert [each.label for each in known().select(text)] == labels
 
 
 def test_a_control_is_asked_as_well() -> None:
     variants = Variants()
     variants.register("new", lambda case, _: case, control=lambda case, _: case)
-    control, new = variants.named("new:x")
+    control, new = variants.select("new:x")
     assert (control.label, control.against) == ("new-control:x", "")
     assert (new.label, new.against) == ("new:x", "new-control:x")
 
@@ -115,13 +115,13 @@ def test_a_control_is_asked_as_well() -> None:
 )
 def test_an_unknown_variant(name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=f"unknown variant {name}.*{message}"):
-        known().named(name)
+        known().select(name)
 
 
 @pytest.mark.parametrize("text", ["again:a]", "again:[", "again::b", "again:\n"])
 def test_a_variant_that_cannot_be_part_of_a_node_id(text: str) -> None:
     with pytest.raises(ConfigError, match="because it becomes part of node ids"):
-        known().named(text)
+        known().select(text)
 
 
 def test_a_name_is_taken_once() -> None:
@@ -248,7 +248,7 @@ def repository(tmp_path: Path) -> Path:
 
 def at(file: Path, text: str, place: int = 0) -> ResolvedCase | None:
     suite = load_suite(file)
-    variant = known().named(text)[-1]
+    variant = known().select(text)[-1]
     return variant.of(resolve(suite, suite.test_cases[place]), suite, file, file.parent, lambda: ())
 
 

@@ -134,7 +134,7 @@ def test_a_clustered_interval_is_wilsons_by_the_clustered_standard_error() -> No
     values = [float(chance.random() < rates[cluster]) for cluster in clusters]
     mean = sum(values) / len(values)
     # Equation 4 of Miller 2024: all pairs of a cluster, the case with itself among them.
-    residuals = statistics.summed([value - mean for value in values], clusters)
+    residuals = statistics.cluster_sums([value - mean for value in values], clusters)
     error = math.sqrt(sum(each * each for each in residuals)) / len(values)
     low, high = mean_interval(values, clusters=clusters)
     assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.02)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.clients.openai_kin import adapted, base_of
+from pytest_tooleval.engine.clients.openai_kin import adapt_body, base_of
 from pytest_tooleval.engine.models.spec import HttpModel
 
 CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -54,7 +54,7 @@ def test_a_request_as_its_provider_wants_it(
     wanted = {**body, **sent}
     if model.startswith("mistral/"):
         wanted["messages"] = [*ASKED[:3], {"role": "assistant", "content": "One."}]
-    got = adapted(body, spec)
+    got = adapt_body(body, spec)
     assert {name: value for name, value in got.items() if value is not None} == {
         name: value for name, value in wanted.items() if value is not None
     }

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pytest_tooleval.engine.clients.provider_errors import (
     one_line,
     provider_error,
-    redirected,
+    redirect_error,
     refused_answer,
-    spoken,
+    spoken_text,
 )
 from pytest_tooleval.engine.exchange.chat import ChatAnswer
 from pytest_tooleval.engine.exchange.errors import ParameterRefused
@@ -89,7 +89,7 @@ def refused(text: str, status: int = 400) -> ChatAnswer | None:
 def test_kinds(status: int | None, text: str, kind: ErrorKind, retryable: bool, fatal: bool) -> None:
     error = provider_error(SPEC, status, text, sent={"tool_choice": "required"})
     assert (error.kind, error.retryable, error.fatal) == (kind, retryable, fatal)
-    assert spoken(text) in error.message
+    assert spoken_text(text) in error.message
 
 
 def test_a_refused_parameter_is_its_own_error() -> None:
@@ -127,7 +127,7 @@ def test_a_refused_key_names_the_variable() -> None:
 
 def test_only_the_sentence_of_a_body_is_shown() -> None:
     text = 'GroqException - {"error": {"message": "No such tool", "type": "x"}} and more'
-    assert spoken(text) == "No such tool"
+    assert spoken_text(text) == "No such tool"
     assert provider_error(SPEC, 400, text).message == "the provider refused the request: No such tool"
 
 
@@ -135,7 +135,7 @@ def test_what_openrouter_passes_on_is_the_reason() -> None:
     raw = json.dumps({"error": {"message": "`seed` is unsupported"}})
     metadata = {"raw": raw, "provider_name": "Anthropic"}
     text = json.dumps({"error": {"message": "Provider returned error", "metadata": metadata}})
-    assert spoken(text) == "Anthropic: `seed` is unsupported"
+    assert spoken_text(text) == "Anthropic: `seed` is unsupported"
     assert isinstance(provider_error(SPEC, 400, text, sent={"seed": 5}), ParameterRefused)
 
 
@@ -168,7 +168,7 @@ def test_a_failed_generation_is_an_answer() -> None:
 def test_what_a_filter_stopped_is_an_answer(status: int, text: str) -> None:
     answer = refused(text, status)
     assert answer is not None
-    assert (answer.finish_reason, answer.finish_message) == ("content_filter", spoken(text))
+    assert (answer.finish_reason, answer.finish_message) == ("content_filter", spoken_text(text))
     assert answer.message == {"role": "assistant", "content": None}
 
 
@@ -208,7 +208,7 @@ def test_a_key_that_json_hides_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_where_a_redirect_leads(location: str, shown: str) -> None:
-    error = redirected("http://h/v1/chat/completions?key=hidden", location)
+    error = redirect_error("http://h/v1/chat/completions?key=hidden", location)
     assert shown in error.message
     assert "hidden" not in error.message
     assert "set api_base to the final address" in error.message

@@ -19,24 +19,24 @@ class Clock:
 
 def answer(slots: AdaptiveSlots, count: int) -> None:
     for _ in range(count):
-        slots.answered()
+        slots.count_answer()
 
 
 def test_a_429_shrinks_it_once_per_episode() -> None:
     clock = Clock()
     slots = AdaptiveSlots(100, clock)
     for _ in range(5):
-        slots.failed(LIMITED)
+        slots.count_failure(LIMITED)
     assert slots.limit == 80
     clock.now = 10.0  # the episode lasted as long as Retry-After said
-    slots.failed(LIMITED)
+    slots.count_failure(LIMITED)
     assert slots.limit == 64
 
 
 def test_it_grows_again_slowly_once_the_episode_is_over() -> None:
     clock = Clock()
     slots = AdaptiveSlots(100, clock)
-    slots.failed(LIMITED)
+    slots.count_failure(LIMITED)
     answer(slots, 200)
     assert slots.limit == 80
     clock.now = 11.0
@@ -50,7 +50,7 @@ def test_it_never_falls_below_one() -> None:
     clock = Clock()
     slots = AdaptiveSlots(2, clock)
     for _ in range(10):
-        slots.failed(LIMITED)
+        slots.count_failure(LIMITED)
         clock.now += 100
     assert slots.limit == 1
 
@@ -58,5 +58,5 @@ def test_it_never_falls_below_one() -> None:
 @pytest.mark.parametrize("kind", ["bad_request", "server"])
 def test_other_errors_change_nothing(kind: ErrorKind) -> None:
     slots = AdaptiveSlots(100, Clock())
-    slots.failed(ModelError("no", kind=kind))
+    slots.count_failure(ModelError("no", kind=kind))
     assert slots.limit == 100

@@ -114,11 +114,11 @@ async def test_tokens_hold_back_until_the_minute_has_passed() -> None:
     clock = Clock()
     pace = Pace(None, 100, clock)
     await pace.wait(clock.pause)
-    pace.spent(60)
+    pace.count_used(60)
     await pace.wait(clock.pause)
     assert clock.now == 1000.0
-    pace.spent(60)
-    pace.spent(None)
+    pace.count_used(60)
+    pace.count_used(None)
     await pace.wait(clock.pause)
     assert clock.now == 1060.0
 
@@ -128,7 +128,7 @@ async def test_no_limit_never_waits() -> None:
     pace = Pace(None, None, clock)
     for _ in range(100):
         await pace.wait(clock.pause)
-        pace.spent(10**9)
+        pace.count_used(10**9)
     assert clock.now == 1000.0
 
 

@@ -15,7 +15,7 @@ from pytest_tooleval.engine.limits.spending import Spending
 from pytest_tooleval.engine.models.prices import table_usd
 from pytest_tooleval.engine.models.spec import CallableModel, HttpModel, ModelSpec
 from pytest_tooleval.errors import ErrorKind, ModelError
-from pytest_tooleval.record.run import Spent
+from pytest_tooleval.record.run import Payments
 
 
 def test_without_a_limit_nothing_is_refused() -> None:
@@ -36,17 +36,17 @@ def test_it_refuses_once_the_limit_is_reached() -> None:
         spending.check()
     assert raised.value.kind == "max_cost"
     assert not raised.value.retryable
-    assert spending.by_model == {"one": Spent(2, 1, 0.6), "other": Spent(1, 1, 0.4)}
+    assert spending.by_model == {"one": Payments(2, 1, 0.6), "other": Payments(1, 1, 0.4)}
 
 
 def test_processes_share_a_ledger(tmp_path: Path) -> None:
     one, other = Spending(1.0, tmp_path / "spent"), Spending(1.0, tmp_path / "spent")
     one.add("m", 0.5)
-    assert other.by_model == {"m": Spent(1, 1, 0.5)}
+    assert other.by_model == {"m": Payments(1, 1, 0.5)}
     other.add("m", 0.5)
-    assert one.by_model == other.by_model == {"m": Spent(2, 2, 1.0)}
+    assert one.by_model == other.by_model == {"m": Payments(2, 2, 1.0)}
     other.add("m", 0.25, at_least=True)
-    assert one.by_model == {"m": Spent(3, 2, 1.25)}
+    assert one.by_model == {"m": Payments(3, 2, 1.25)}
     with pytest.raises(ModelError):
         one.check()
 
@@ -64,7 +64,7 @@ def test_what_the_ledger_has_no_room_for_is_counted_all_the_same(tmp_path: Path)
     (tmp_path / "file").write_text("in the way")
     spending = Spending(1.0, tmp_path / "file" / "spent")
     spending.add("m", 0.5)
-    assert spending.by_model == spending.apart == {"m": Spent(1, 1, 0.5)}
+    assert spending.by_model == spending.apart == {"m": Payments(1, 1, 0.5)}
 
 
 def test_prices_are_per_million_tokens() -> None:
@@ -93,7 +93,7 @@ class Provider:
 
     async def ask(self, spending: Spending, spec: ModelSpec, sent: ChatRequest) -> float:
         """What the answer cost above its reserve. Raises ModelError if it is not asked."""
-        async with spending.reserved(spec, sent, asyncio.sleep) as reserved:
+        async with spending.reserve(spec, sent, asyncio.sleep) as reserved:
             self.requests += 1
             self.in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -183,7 +183,7 @@ async def test_an_agent_reserves_what_its_dearest_run_has_cost() -> None:
     spending = Spending(1.0)
 
     async def run(cost: float) -> None:
-        async with spending.reserved(agent, request(), asyncio.sleep) as reserved:
+        async with spending.reserve(agent, request(), asyncio.sleep) as reserved:
             spending.add("m", cost)
             reserved.answer = ChatAnswer({}, cost_usd=cost)
 
@@ -202,7 +202,7 @@ async def test_what_a_lost_answer_may_have_cost_is_not_given_back(kind: ErrorKin
     spending, errors = Spending(1.0), []
     for _ in range(50):
         with pytest.raises(ModelError) as raised:
-            async with spending.reserved(PRICED, request(max_tokens=150), asyncio.sleep):
+            async with spending.reserve(PRICED, request(max_tokens=150), asyncio.sleep):
                 raise ModelError("lost", kind=kind, answered=kind == "server")
         errors.append(raised.value)
     assert sum(error.kind == kind for error in errors) == sent
@@ -214,8 +214,8 @@ async def test_what_a_lost_answer_may_have_cost_is_not_given_back(kind: ErrorKin
 async def test_the_reserves_of_a_process_that_was_killed_are_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "spent").write_text('{"reserve": "a", "by": [999999999, "m", 0.7]}\n')
     spending = Spending(1.0, tmp_path / "spent")
-    async with spending.reserved(PRICED, request(max_tokens=100), asyncio.sleep):
+    async with spending.reserve(PRICED, request(max_tokens=100), asyncio.sleep):
         pass
     with pytest.raises(ModelError, match=r"\(\$0\.7000 more may be billed for lost answers\)"):
-        async with spending.reserved(PRICED, request(max_tokens=200), asyncio.sleep):
+        async with spending.reserve(PRICED, request(max_tokens=200), asyncio.sleep):
             pass
