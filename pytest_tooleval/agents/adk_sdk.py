@@ -59,7 +59,7 @@ def google_adk(agent: Any, *, run_tools: bool = False, **run_arguments: Any) -> 
             ):
                 events.append(_Event(event))
         except LlmCallsLimitExceededError as error:
-            return toolbox.ended_run(f"Google ADK: {error}", _transcript(events), "limit")
+            return toolbox.stop(f"Google ADK: {error}", _transcript(events), "limit")
         except KeyError as error:
             if "Context variable not found" not in str(error):
                 raise

@@ -304,7 +304,7 @@ def _finished(events: Sequence[Any], names: dict[str, str], toolbox: AgentToolbo
     reason = result.result or "; ".join(result.errors or ()) or result.terminal_reason or result.subtype
     if result.subtype in _LIMITS or _is_stopped_by_hook(result):
         kind: StopKind = "limit" if result.subtype in _LIMITS else "guardrail"
-        return toolbox.ended_run(f"Claude Agent SDK: {reason}", messages, kind)
+        return toolbox.stop(f"Claude Agent SDK: {reason}", messages, kind)
     if result.is_error:
         raise RuntimeError(f"Claude Code failed: {reason}")
     return messages

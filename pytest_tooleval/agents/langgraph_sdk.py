@@ -50,7 +50,7 @@ def langgraph(graph: Any, *, tools_node: str | None = None, run_tools: bool = Fa
                 answers = {each.id: asking.resume_with(each) for each in now.interrupts}
                 inputs = Command(resume=answers) if answers else None
         except tuple(endings) as error:
-            return toolbox.ended_run(
+            return toolbox.stop(
                 f"LangGraph: {error}", _transcript(seen.messages), chat.stop_of(error, endings)
             )
         transcript = toolbox.with_marks(_transcript(seen.messages))

@@ -89,7 +89,7 @@ class AgentToolbox:
         calling = [index for index, message in enumerate(transcript) if message.get("tool_calls")]
         return None if len(calling) <= self._most_calls else transcript[: calling[self._most_calls]]
 
-    def ended_run(
+    def stop(
         self, reason: str, transcript: list[Message], kind: StopKind | None = None
     ) -> list[Message]:
         """The run of an agent that its library ended, such as at a limit or a guardrail.

@@ -50,9 +50,7 @@ def openai_agents(agent: Any, *, run_tools: bool = False, **run_arguments: Any) 
         except tuple(endings) as error:
             run_data: Any = getattr(error, "run_data", None)
             transcript = _transcript(run_data) if run_data else []
-            return toolbox.ended_run(
-                f"OpenAI Agents SDK: {error}", transcript, chat.stop_of(error, endings)
-            )
+            return toolbox.stop(f"OpenAI Agents SDK: {error}", transcript, chat.stop_of(error, endings))
         return chat.with_output(toolbox.with_marks(_transcript(result)), result.final_output)
 
     return chat.as_model(run, run_tools)

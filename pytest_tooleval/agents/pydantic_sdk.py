@@ -52,7 +52,7 @@ def pydantic_ai(agent: Any, *, run_tools: bool = False, **run_arguments: Any) ->
                 if not (transcript or isinstance(error, UsageLimitExceeded)):
                     raise  # the provider's answer cannot be read
                 kind: StopKind | None = "limit" if isinstance(error, UsageLimitExceeded) else None
-                return toolbox.ended_run(f"Pydantic AI: {error}", transcript, kind)
+                return toolbox.stop(f"Pydantic AI: {error}", transcript, kind)
         transcript = chat.without_calls(_transcript(result.new_messages(), agent.name), _forms(result))
         return chat.with_output(toolbox.with_marks(transcript), result.output)
 

@@ -237,10 +237,7 @@ def _invalid(answer: RecordedAnswer, tools: Sequence[Mapping[str, Any]]) -> str 
             continue
         schema = _schema_of(name, tools)
         try:
-            breaks = [
-                *errors(schema, arguments, 1),
-                *map(field_path, extra_paths(schema, arguments)),
-            ]
+            breaks = [*errors(schema, arguments, 1), *map(field_path, extra_paths(schema, arguments))]
         except CannotCompare:
             continue
         if breaks:

@@ -49,7 +49,7 @@ from .bodies import (
 )
 from .error_texts import OPENAI_AGENTS, status_by
 from .format import EachRecord, ReadSources
-from .items import ExpectedCalls, Item, ToolUse, call_message
+from .items import Exercise, Item, ToolUse, call_message
 from .openai_tools import OfferedTools, as_type, offered_tools
 from .records import Record, UnusableError, decode_json, looks_like, objects_of
 from .tool_dialects import tool_values
@@ -311,7 +311,7 @@ def answers_in(conversation: OutsideTranscript) -> Iterator[RecordedAnswer | Pro
         yield usable(conversation.at, partial(_answer, before, reply, offered, choice, known))
 
 
-def expected_in(expected: ExpectedCalls) -> RecordedAnswer:
+def expected_in(expected: Exercise) -> RecordedAnswer:
     """The prompt and the calls of an expectation."""
     offered = None if expected.tools is None else offered_tools(list(expected.tools))
     known = _known_in_import(offered.tools if offered else ())

@@ -17,7 +17,7 @@ from ..text import canonical, plural
 from .apply import ImportResult, Tick, count_changed
 from .chats import RecordedAnswer, answers_in, expected_in, usable
 from .format import EachFile, EachRecord
-from .items import ExpectedCalls, Item, ToolList, ToolUse, WholeSuite
+from .items import Exercise, Item, ToolList, ToolUse, WholeSuite
 from .openai_tools import tool_definitions
 from .reading import Batch, read_files
 from .records import UnusableError, decode_json
@@ -167,7 +167,7 @@ def _answers(
     items: Sequence[Item], tool_list: Sequence[dict[str, Any]] | None, *, has_tools: bool, tick: Tick
 ) -> list[RecordedAnswer | Problem]:
     """The answers and expectations, with these tools where none are recorded."""
-    conversations = [each for each in items if isinstance(each, (OutsideTranscript, ExpectedCalls))]
+    conversations = [each for each in items if isinstance(each, (OutsideTranscript, Exercise))]
     tools: Sequence[Any] | None = tool_list
     if tool_list is None and not has_tools:
         without = [each for each in conversations if each.tools is None]
@@ -186,9 +186,9 @@ def _answers(
     return answers
 
 
-def _calls_in(item: OutsideTranscript | ExpectedCalls) -> Iterator[ToolUse]:
+def _calls_in(item: OutsideTranscript | Exercise) -> Iterator[ToolUse]:
     """The calls in an item."""
-    if isinstance(item, ExpectedCalls):
+    if isinstance(item, Exercise):
         yield from ((name, arguments or {}) for name, arguments in item.calls)
         return
     for call in (each for message in item.messages for each in objects_in(message.get("tool_calls"))):

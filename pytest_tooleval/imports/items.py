@@ -14,7 +14,7 @@ from ..replies.outside_transcript import OutsideTranscript
 ToolUse = tuple[str, "Mapping[str, Any] | None"]
 
 
-class ExpectedCalls(NamedTuple):
+class Exercise(NamedTuple):
     """A prompt and the calls that a set expects, without an answer. With `is_ordered`, in this order.
 
     `more` are further fields of the case.
@@ -45,7 +45,7 @@ class WholeSuite(NamedTuple):
     suite: dict[str, Any]
 
 
-Item = OutsideTranscript | ExpectedCalls | ToolList | WholeSuite | Problem
+Item = OutsideTranscript | Exercise | ToolList | WholeSuite | Problem
 
 
 def reply(content: Any, calls: Sequence[Message], **others: Any) -> Message:

@@ -26,7 +26,7 @@ from ..record.unread import Owner, Unread
 from ..record.untrusted import as_text
 from .code_and_thinking import FENCE, STARTS, THINKING, TICKS, Code, begin_of_answer, end_of_thought
 from .dialects import DIALECTS, options_for
-from .dialects.dialect import DECODER, BrokenCall, Cursor, Dialect, NotACall, WrittenCall
+from .dialects.dialect import DECODER, BadCall, Cursor, Dialect, NotACall, TextCall
 from .dialects.json_calls import calls_in_json, read_values
 from .dialects.pythonic import read_list
 
@@ -75,7 +75,7 @@ NO_READING = Reading(())
 class _Text(NamedTuple):
     """The calls in a text, what could not be read, and the text around them."""
 
-    calls: tuple[WrittenCall, ...] = ()
+    calls: tuple[TextCall, ...] = ()
     dialect: str = ""
     unread: tuple[Unread, ...] = ()
     prose: str = ""
@@ -130,7 +130,7 @@ def _native(call: object, offered: KnownTools, cut_off: bool) -> ToolCall:
     return offered.read(ToolCall.coerce(call), namespace, cut_off=cut_off)
 
 
-def _call_of(written: WrittenCall, offered: KnownTools) -> ToolCall:
+def _call_of(written: TextCall, offered: KnownTools) -> ToolCall:
     """Make a call, whose arguments are text if a key appears twice in them."""
     call = ToolCall.parse(written.name, written.arguments, written.id)
     if isinstance(written.arguments, dict) and call.arguments is not None:
@@ -158,7 +158,7 @@ def repair_call(call: ToolCall, offered: KnownTools) -> ToolCall | None:
         return None
     try:
         (written,) = calls_in_json(DECODER.decode(text))
-    except (BrokenCall, ValueError, RecursionError):
+    except (BadCall, ValueError, RecursionError):
         return None
     if written.arguments is None:
         inner = offered.read(ToolCall(written.name, call.arguments, call.raw_arguments, call.id))
@@ -192,7 +192,7 @@ def _call_over(text: str, start: int, end: int, offered: KnownTools) -> int | No
     cursor = Cursor(text, opened.end(), offered.schema_of)
     try:
         is_call = any(True for _ in dialect.read(cursor, opened))
-    except (BrokenCall, NotACall, RecursionError):
+    except (BadCall, NotACall, RecursionError):
         return None
     return opened.start() if is_call and cursor.at > end else None
 
@@ -215,7 +215,7 @@ def _opened_at(text: str, start: int, offered: KnownTools) -> tuple[Dialect, re.
     return None
 
 
-def _whole_reply(text: str, offered: KnownTools) -> tuple[WrittenCall, ...]:
+def _whole_reply(text: str, offered: KnownTools) -> tuple[TextCall, ...]:
     """Return the calls of a reply that consists only of calls to known tools; otherwise empty."""
     language, body = _unfenced(_without_tokens(text))
     if not body.startswith(("{", "[")) and language != _TOOL_CODE:
@@ -225,7 +225,7 @@ def _whole_reply(text: str, offered: KnownTools) -> tuple[WrittenCall, ...]:
         cursor.at = 0
         try:
             calls = tuple(read(cursor))
-        except (BrokenCall, RecursionError):
+        except (BadCall, RecursionError):
             continue
         named = all(offered.has(call.name) and call.arguments is not None for call in calls)
         return calls if named and not cursor.rest else ()
@@ -250,7 +250,7 @@ def _unfenced(text: str) -> tuple[str, str]:
     return (language.strip(), body.strip()) if newline else ("", "")
 
 
-def _python_calls(cursor: Cursor) -> Iterator[WrittenCall]:
+def _python_calls(cursor: Cursor) -> Iterator[TextCall]:
     """Read calls as in Python, one or a list on each line, perhaps in `print(...)`."""
     printed = _PRINTED.match(cursor.text)
     inner = Cursor(printed[1], 0, cursor.schema_of) if printed else cursor
@@ -267,7 +267,7 @@ class _Scan:
         self._at = begin
         self._offered = offered
         self._code = Code(text)
-        self._calls: list[WrittenCall] = []
+        self._calls: list[TextCall] = []
         self._prose: list[str] = []
         self._unread: list[Unread] = []
         self._dialect = ""
@@ -328,7 +328,7 @@ class _Scan:
             cursor = Cursor(body, 0, self._offered.schema_of)
             try:
                 calls = tuple(_python_calls(cursor))
-            except (BrokenCall, RecursionError):
+            except (BadCall, RecursionError):
                 if any(self._offered.has(name) for name in _CALLED.findall(body)):
                     why = "a Gemma 3 call: it is no call with named arguments"
                     self._unread.append(Unread.at("content", body, why, dialect="Gemma 3"))
@@ -339,22 +339,22 @@ class _Scan:
 
     def _opened(self, dialect: Dialect, opened: re.Match[str]) -> int:
         cursor = Cursor(self._text, opened.end(), self._offered.schema_of)
-        calls: list[WrittenCall] = []
+        calls: list[TextCall] = []
         try:
             calls.extend(dialect.read(cursor, opened))
         except NotACall:
             return opened.end() if opened.end() > opened.start() else opened.end() + 1
-        except (BrokenCall, RecursionError) as error:
-            why = error.why if isinstance(error, BrokenCall) else "it is nested too deeply"
+        except (BadCall, RecursionError) as error:
+            why = error.why if isinstance(error, BadCall) else "it is nested too deeply"
             raw = self._text[opened.start() :]
             self._unread.append(
                 Unread.at("content", raw, f"a {dialect.name} call: {why}", dialect=dialect.name)
             )
-            if isinstance(error, BrokenCall) and error.name:
-                calls.append(WrittenCall(error.name, raw))
+            if isinstance(error, BadCall) and error.name:
+                calls.append(TextCall(error.name, raw))
         self._add(calls, dialect.name)
         return max(cursor.at, opened.start() + 1)
 
-    def _add(self, calls: list[WrittenCall] | tuple[WrittenCall, ...], dialect: str) -> None:
+    def _add(self, calls: list[TextCall] | tuple[TextCall, ...], dialect: str) -> None:
         self._calls.extend(calls)
         self._dialect = self._dialect or dialect

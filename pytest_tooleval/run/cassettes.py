@@ -87,7 +87,7 @@ class Cassettes:
         return [line for cassette in self._of.values() for line in cassette.problems]
 
     @property
-    def recorded_count(self) -> int:
+    def writes(self) -> int:
         """The number of answers that this process has written to the user's cassettes."""
         return sum(each.written for each in self._of.values()) if self._asking.cassette_path else 0
 

@@ -145,7 +145,7 @@ class EvalRun:
         return structs.replace(
             self.collected_facts,
             problems=asker.problems,
-            recorded=cassettes.recorded_count,
+            recorded=cassettes.writes,
             spent=asker.spending,
         )
 

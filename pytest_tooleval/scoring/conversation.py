@@ -111,7 +111,7 @@ class _Checks:
 
     def _all_checks(self) -> Iterator[SpanCheck]:
         conversation = self.conversation
-        case, turns, fails_anyway = conversation.case, conversation.turns, conversation.fails_anyway
+        case, turns, fails = conversation.case, conversation.turns, conversation.fails
         for span in turns:
             yield from _end(span, case.round_limit)
         if self.worlds.too_many:
@@ -128,7 +128,7 @@ class _Checks:
                 yield from _expected_states(case, span, played)
                 if reference is not None:
                     yield from world_checks(case, span, played, reference)
-            yield from text_parts(case, span, conversation.transcript, turns, fails_anyway=fails_anyway)
+            yield from text_parts(case, span, conversation.transcript, turns, fails=fails)
             yield from _conduct(span, forbidden, case)
 
 

@@ -101,7 +101,7 @@ class Worlds:
         self.too_many = ""
         self.played: Played | None = None
         needs = any(each.expected.expected_state or self._by_state(each) for each in conversation.spans)
-        if needs and not conversation.fails_anyway:
+        if needs and not conversation.fails:
             self._play_model()
 
     def _play_model(self) -> None:

@@ -47,16 +47,12 @@ def text_checks(case: ResolvedCase, transcript: Transcript) -> list[SpanCheck]:
     """Return the checks of the texts of a case without turns."""
     if not case.expected.expected_text:
         return []
-    spans, fails_anyway = spans_of(case, transcript)
-    return [
-        check
-        for span in spans
-        for check in text_parts(case, span, transcript, spans, fails_anyway=fails_anyway)
-    ]
+    spans, fails = spans_of(case, transcript)
+    return [check for span in spans for check in text_parts(case, span, transcript, spans, fails=fails)]
 
 
 def text_parts(
-    case: ResolvedCase, span: Span, transcript: Transcript, turns: Sequence[Span], *, fails_anyway: bool
+    case: ResolvedCase, span: Span, transcript: Transcript, turns: Sequence[Span], *, fails: bool
 ) -> Iterator[SpanCheck]:
     """Yield the checks of a span's texts; those of a lost conversation are not judged."""
     rules = MODES[case.param_scoring]
@@ -64,7 +60,7 @@ def text_parts(
     for expected in span.expected.expected_text or ():
         if isinstance(expected, dict) and "$judge" in expected:
             shown = json_text(expected["$judge"])
-            right, why = _by_judge(span, expected["$judge"], transcript, fails_anyway=fails_anyway)
+            right, why = _by_judge(span, expected["$judge"], transcript, fails=fails)
             row = Check("judge", shown, json_text(last), float(right), why)
             yield span_check("text", "wrong_text", span.place, row, _JUDGED)
         else:
@@ -100,13 +96,11 @@ def _forbidden_text(
     return "was said", ""
 
 
-def _by_judge(
-    span: Span, rubric: str, transcript: Transcript, *, fails_anyway: bool
-) -> tuple[bool, str]:
+def _by_judge(span: Span, rubric: str, transcript: Transcript, *, fails: bool) -> tuple[bool, str]:
     for verdict in reversed(transcript.judged):
         if (verdict.turn, verdict.rubric) == (span.turn, rubric):
             return verdict.passed, verdict.reason
-    if fails_anyway:
+    if fails:
         return False, "not judged, because the conversation has already failed"
     if not span.is_said:
         return False, "nothing was said"

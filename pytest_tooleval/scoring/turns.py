@@ -113,7 +113,7 @@ class CaseTurns:
         self.whole = Span("", case.expected, transcript.replies, len(case.turns), caused, made_by_reply)
         self.spans = [*self.turns, self.whole]
         self.forbidden = self._forbidden()
-        self.fails_anyway = transcript.no_answer is not None or any(self.forbidden)
+        self.fails = transcript.no_answer is not None or any(self.forbidden)
 
     @property
     def own_calls(self) -> list[tuple[ResolvedCase, ToolCall]]:
@@ -169,9 +169,9 @@ def spans_of(case: ResolvedCase, transcript: Transcript) -> tuple[Sequence[Span]
     """Return what texts are expected of, and whether the case has failed whatever they are."""
     if case.kind == "conversation":
         conversation = CaseTurns(case, transcript)
-        return conversation.spans, conversation.fails_anyway
-    fails_anyway = transcript.no_answer is not None or forbidden_in(case, transcript) is not None
-    return [Span("", case.expected, transcript.replies, 0)], fails_anyway
+        return conversation.spans, conversation.fails
+    fails = transcript.no_answer is not None or forbidden_in(case, transcript) is not None
+    return [Span("", case.expected, transcript.replies, 0)], fails
 
 
 def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]]:
@@ -181,6 +181,6 @@ def to_judge(case: ResolvedCase, transcript: Transcript) -> list[tuple[int, str]
     """
     if not case.rubrics:
         return []
-    spans, fails_anyway = spans_of(case, without_stop(case, transcript))
-    spoken = [span for span in spans if span.is_said and not fails_anyway]
+    spans, fails = spans_of(case, without_stop(case, transcript))
+    spoken = [span for span in spans if span.is_said and not fails]
     return [(span.turn, rubric) for span in spoken for rubric in span.expected.rubrics]

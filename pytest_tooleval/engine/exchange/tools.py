@@ -11,32 +11,32 @@ from ...record.names import KnownTools, full_name
 from ...record.untrusted import as_mapping, objects_in
 from .chat import ChatRequest
 
-ChatTool = Mapping[str, Any]
+RawTool = Mapping[str, Any]
 
 
-def tool_fields(tool: ChatTool) -> Mapping[str, Any]:
+def tool_fields(tool: RawTool) -> Mapping[str, Any]:
     """The fields of a function or a custom tool; none for a provider's own tool."""
     return tool.get("function") or tool.get("custom") or {}
 
 
-def function_name(tool: ChatTool) -> str:
+def function_name(tool: RawTool) -> str:
     """The name of a function or a custom tool."""
     return str((tool_fields(tool) or tool).get("name", ""))
 
 
-def _space_of(tool: ChatTool) -> str | None:
+def _space_of(tool: RawTool) -> str | None:
     """The name of a tool's namespace."""
     return (tool.get("namespace") or {}).get("name")
 
 
-def tool_kind(tool: ChatTool) -> str | None:
+def tool_kind(tool: RawTool) -> str | None:
     """The key of the fields of a suite's tool; None for a provider's tool."""
     if "function" in tool:
         return "function"
     return "custom" if "custom" in tool else None
 
 
-def _parameters(tool: ChatTool) -> Mapping[str, Any]:
+def _parameters(tool: RawTool) -> Mapping[str, Any]:
     """The schema of a tool's parameters."""
     if "custom" in tool:
         return {"required": ["input"]}
@@ -55,18 +55,18 @@ def known_in_request(request: ChatRequest, *, in_text: bool) -> KnownTools:
     )
 
 
-def naming(tool: ChatTool) -> dict[str, Any]:
+def naming(tool: RawTool) -> dict[str, Any]:
     """A tool in the form that `tool_choice` uses. The namespace is not sent."""
     kind, space = tool["type"], _space_of(tool)
     choice = {"type": kind, kind: {"name": function_name(tool)}}
     return {**choice, "namespace": {"name": space}} if space else choice
 
 
-def named_by(choice: str | Mapping[str, Any]) -> Sequence[ChatTool]:
+def named_by(choice: str | Mapping[str, Any]) -> Sequence[RawTool]:
     """The tools that a `tool_choice` names."""
     if isinstance(choice, str):
         return ()
-    tools: Sequence[ChatTool] = (
+    tools: Sequence[RawTool] = (
         choice["allowed_tools"]["tools"] if "allowed_tools" in choice else [choice]
     )
     return tools
@@ -86,7 +86,7 @@ def with_prefix(request: ChatRequest) -> ChatRequest:
     """The request with the prefix before the name of each tool, even in earlier calls."""
     prefix = request.reading.prefix
 
-    def renamed(tool: ChatTool) -> ChatTool:
+    def renamed(tool: RawTool) -> RawTool:
         kind, name = tool_kind(tool), function_name(tool)
         if kind is None or not name or name.startswith(prefix):
             return tool
@@ -111,12 +111,12 @@ def with_prefix(request: ChatRequest) -> ChatRequest:
     )
 
 
-def functions_of(tools: Iterable[ChatTool]) -> list[ChatTool]:
+def functions_of(tools: Iterable[RawTool]) -> list[RawTool]:
     """The suite's tools as functions, without provider tools."""
     return [as_function(tool)["function"] for tool in tools if "function" in tool or "custom" in tool]
 
 
-def as_function(tool: ChatTool) -> ChatTool:
+def as_function(tool: RawTool) -> RawTool:
     """A custom tool as a function with its text as the argument `input`."""
     custom = tool.get("custom")
     if custom is None:

@@ -17,7 +17,7 @@ from ...jsonschemas.subschemas import recursion
 from ...text import first_few
 from ..exchange.chat import ChatRequest
 from ..exchange.tools import (
-    ChatTool,
+    RawTool,
     as_function,
     function_name,
     named_by,
@@ -59,7 +59,7 @@ _BEYOND_PROGRAMS = "because programs cannot call a strict tool or one whose sche
 
 
 # The provider's own tools that features need, each with the prefix of such tools' types.
-_HOSTED: Mapping[str, Mapping[Feature, tuple[str, ChatTool]]] = {
+_HOSTED: Mapping[str, Mapping[Feature, tuple[str, RawTool]]] = {
     "openai": {
         "defer_loading": ("tool_search", {"type": "tool_search"}),
         "allowed_callers": ("programmatic_tool_calling", {"type": "programmatic_tool_calling"}),
@@ -132,8 +132,8 @@ def fit_request(request: ChatRequest, spec: ModelSpec) -> tuple[ChatRequest, Map
 
 
 def _reconciled(
-    tools: Sequence[ChatTool], protocol: str | None, features: Collection[Feature]
-) -> tuple[list[ChatTool], dict[str, str]]:
+    tools: Sequence[RawTool], protocol: str | None, features: Collection[Feature]
+) -> tuple[list[RawTool], dict[str, str]]:
     """The tools without combinations of features that the provider refuses, and what they lack."""
     apart: dict[str, str] = {}
     tools = [*tools]
@@ -152,7 +152,7 @@ def _reconciled(
     return tools, apart
 
 
-def _is_beyond_programs(tool: ChatTool) -> bool:
+def _is_beyond_programs(tool: RawTool) -> bool:
     function = tool_fields(tool)
     if "programmatic" not in (function.get("allowed_callers") or ()):
         return False
@@ -183,7 +183,7 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     return frozenset(features)
 
 
-def _stated(tool: ChatTool) -> ChatTool:
+def _stated(tool: RawTool) -> RawTool:
     """A tool without fields that only state the default, such as `defer_loading: false`."""
     kind = tool_kind(tool)
     if kind is None or tool[kind].keys().isdisjoint(FEATURES):
@@ -198,7 +198,7 @@ def _stated(tool: ChatTool) -> ChatTool:
     }
 
 
-def _plain(tool: ChatTool, lacking: Collection[Feature], others: Sequence[ChatTool]) -> ChatTool:
+def _plain(tool: RawTool, lacking: Collection[Feature], others: Sequence[RawTool]) -> RawTool:
     """A tool without the features that the model lacks."""
     if not lacking:
         return tool

@@ -10,7 +10,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ...replies.call_like import unknown_calls
 from ...text import json_text
 from ..format import EachFile, Format
-from ..items import ExpectedCalls, Item, ToolUse, call_message
+from ..items import Exercise, Item, ToolUse, call_message
 from ..records import Record
 
 _MOST_STATE = 400
@@ -119,7 +119,7 @@ def _cases(record: Record, turns: Sequence[_Turn], session: Any = None) -> Itera
             more["expected_text"] = [reference]
         if notes:
             more["$comment"] = "; ".join(notes)
-        yield ExpectedCalls(at.location, messages, calls, is_ordered=True, more=more)
+        yield Exercise(at.location, messages, calls, is_ordered=True, more=more)
         # Answers of tools are not recorded, so the calls are left out.
         answer = _text(turn.get("final_response")) or _text(turn.get("agent_content"))
         before = [*messages, {"role": "assistant", "content": answer or "(not recorded)"}]

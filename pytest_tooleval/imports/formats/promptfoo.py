@@ -17,7 +17,7 @@ from ...record.untrusted import as_mapping, as_text, objects_in
 from ...secrets import redact
 from ...text import json_text
 from ..format import EachRecord, Format
-from ..items import ExpectedCalls, Item, ToolUse
+from ..items import Exercise, Item, ToolUse
 from ..records import Record, UnusableError, decode_json, read_yaml
 from ..tool_dialects import tool_values
 
@@ -68,9 +68,7 @@ def _read(record: Record) -> Iterator[Item]:
     asserts = [*objects_in(default.get("assert")), *objects_in(test.get("assert"))]
     calls, is_ordered, more = _expectation(asserts, about, variables)
     for prompt in _chosen(prompts, test.get("prompts")):
-        yield ExpectedCalls(
-            record.location, _messages(prompt, variables), calls, tools, is_ordered, more
-        )
+        yield Exercise(record.location, _messages(prompt, variables), calls, tools, is_ordered, more)
 
 
 def _listed(value: Any) -> list[Any]:

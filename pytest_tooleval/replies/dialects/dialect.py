@@ -22,7 +22,7 @@ LIST_NEXT = rf"(?=(?:\[\s*)?{_OBJECT})"
 NAME = r"""[^\s<>{}\[\]()"'`=]{1,200}"""
 
 
-class WrittenCall(NamedTuple):
+class TextCall(NamedTuple):
     """A call in a text. `arguments` are an object, or text that should be one; None: there are none."""
 
     name: str
@@ -34,7 +34,7 @@ class NotACall(Exception):
     """An opener turns out to be a mention."""
 
 
-class BrokenCall(Exception):
+class BadCall(Exception):
     """A call begins and cannot be read. `name` is its tool, if that can be read."""
 
     def __init__(self, why: str, name: str = "") -> None:
@@ -76,7 +76,7 @@ class Cursor:
         """Return the text up to `closer`, and move behind that. Raises Broken if there is none."""
         end = self.text.find(closer, self.at)
         if end < 0:
-            raise BrokenCall(f"{closer} is missing")
+            raise BadCall(f"{closer} is missing")
         text, self.at = self.text[self.at : end], end + len(closer)
         return text
 
@@ -86,7 +86,7 @@ class Cursor:
         Raises Broken if text follows instead.
         """
         if closers and not any(map(self.skip, closers)) and self.rest[:1] not in ("", "<", "["):
-            raise BrokenCall(f"{closers[0]} is missing")
+            raise BadCall(f"{closers[0]} is missing")
 
     @property
     def rest(self) -> str:
@@ -99,14 +99,14 @@ class Cursor:
         try:
             value, self.at = DECODER.raw_decode(self.text, self._after_space())
         except (ValueError, RecursionError):
-            raise BrokenCall("its JSON is invalid or cut off") from None
+            raise BadCall("its JSON is invalid or cut off") from None
         return value
 
     def arguments(self, name: str) -> dict[str, Any]:
         """Read the JSON object with the arguments of the tool `name`. Raises Broken."""
         value = self.json()
         if not isinstance(value, dict):
-            raise BrokenCall("its arguments are no object", name)
+            raise BadCall("its arguments are no object", name)
         return value
 
     def _after_space(self) -> int:
@@ -134,7 +134,7 @@ class Dialect:
     name: str
     models: str
     opener: str
-    read: Callable[[Cursor, re.Match[str]], Iterator[WrittenCall]]
+    read: Callable[[Cursor, re.Match[str]], Iterator[TextCall]]
     counts: Callable[[re.Match[str], SchemaOf], bool] = lambda opened, schema_of: True
     starts: str = "<"
     vllm: str = ""

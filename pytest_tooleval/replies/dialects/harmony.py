@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS_NEXT, BrokenCall, Cursor, Dialect, WrittenCall
+from .dialect import ARGUMENTS_NEXT, BadCall, Cursor, Dialect, TextCall
 from .xml_calls import as_json
 
 _END = re.compile(r"<\|(?:call|end|return|start|channel)\|>|\Z")
@@ -17,15 +17,15 @@ _TYPE = r"\s*(?:<\|constrain\|>\s*)?(?:\w+\s*)?"
 _BODY = r"(?:<\|message\|>|(?=\{))"
 
 
-def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[WrittenCall]:
+def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
     name = opened["channel"] or opened["role"] or opened["bare"]
     end = _END.search(cursor.text, cursor.at)
     assert end is not None
     text, begin = cursor.text[cursor.at : end.start()], cursor.at
     if not isinstance(as_json(text), dict):
-        raise BrokenCall("its arguments are not a JSON object, or are cut off", name)
+        raise BadCall("its arguments are not a JSON object, or are cut off", name)
     cursor.at = end.end() if end[0] in ("<|call|>", "<|end|>", "<|return|>") else max(begin, end.start())
-    yield WrittenCall(name, text)
+    yield TextCall(name, text)
 
 
 HARMONY = Dialect(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...record.repeated_keys import Ambiguous
-from .dialect import JSON_NEXT, LIST_NEXT, BrokenCall, Cursor, Dialect, WrittenCall
+from .dialect import JSON_NEXT, LIST_NEXT, BadCall, Cursor, Dialect, TextCall
 
 _NAME_KEYS = ("name", "tool_name")
 _ARGUMENT_KEYS = ("arguments", "parameters")
@@ -20,10 +20,10 @@ JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 _SEPARATORS = re.compile(r"[;,]?\s*(?=[{\[])")
 
 
-def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[WrittenCall]]:
+def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[TextCall]]:
     """Return a reader of JSON calls up to one of these closing tags; none: the JSON ends them."""
 
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
         yield from read_values(cursor)
         cursor.skip("```")
         cursor.close(*closers)
@@ -31,14 +31,14 @@ def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[Written
     return read
 
 
-def read_values(cursor: Cursor) -> Iterator[WrittenCall]:
+def read_values(cursor: Cursor) -> Iterator[TextCall]:
     """Read JSON values as long as they follow each other. Raises Broken."""
     yield from calls_in_json(cursor.json())
     while cursor.match(_SEPARATORS):
         yield from calls_in_json(cursor.json())
 
 
-def calls_in_json(value: Any) -> Iterator[WrittenCall]:
+def calls_in_json(value: Any) -> Iterator[TextCall]:
     """Yield the calls of a value. Raises Broken if it holds anything else."""
     members = value if isinstance(value, list) else [value]
     if isinstance(value, dict) and set(value) == {"tool_calls"}:
@@ -48,21 +48,21 @@ def calls_in_json(value: Any) -> Iterator[WrittenCall]:
         yield _call(member)
 
 
-def _call(data: Any) -> WrittenCall:
+def _call(data: Any) -> TextCall:
     if isinstance(data, dict) and isinstance(data.get("function"), dict):
         data = data["function"]
     if not isinstance(data, dict):
-        raise BrokenCall("it is no object with a name and arguments")
+        raise BadCall("it is no object with a name and arguments")
     names = [key for key in _NAME_KEYS if isinstance(data.get(key), str)]
     keys = [key for key in _ARGUMENT_KEYS if key in data]
     if len(names) != 1:
-        raise BrokenCall("it has no name")
+        raise BadCall("it has no name")
     name = data[names[0]]
     if len(keys) > 1 or set(data) - _OTHER_KEYS - {*names} != set(keys):
-        raise BrokenCall("it has more than a name and arguments", name)
+        raise BadCall("it has more than a name and arguments", name)
     if isinstance(data, Ambiguous):
-        return WrittenCall(name, f"(a key of the call appears twice) {json.dumps(data)}")
-    return WrittenCall(name, data[keys[0]] if keys else None)
+        return TextCall(name, f"(a key of the call appears twice) {json.dumps(data)}")
+    return TextCall(name, data[keys[0]] if keys else None)
 
 
 HERMES = Dialect(

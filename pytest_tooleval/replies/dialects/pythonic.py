@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .dialect import LIST_NEXT, BrokenCall, Cursor, Dialect, WrittenCall
+from .dialect import LIST_NEXT, BadCall, Cursor, Dialect, TextCall
 from .json_calls import JSON_BEGINS, read_values
 
 _MOST_LEVELS = 100
@@ -26,7 +26,7 @@ _WORDS = {"True": True, "true": True, "False": False, "false": False, "None": No
 _QUOTES = ("<escape>", '<|"|>')
 
 
-def read_list(cursor: Cursor) -> Iterator[WrittenCall]:
+def read_list(cursor: Cursor) -> Iterator[TextCall]:
     """Read `[f(a=1), g(b=2)]`, or a single call. Raises Broken."""
     is_list = cursor.skip("[")
     while True:
@@ -34,29 +34,29 @@ def read_list(cursor: Cursor) -> Iterator[WrittenCall]:
         if not is_list or not cursor.skip(","):
             break
     if is_list and not cursor.skip("]"):
-        raise BrokenCall("] is missing")
+        raise BadCall("] is missing")
 
 
-def read_call(cursor: Cursor) -> WrittenCall:
+def read_call(cursor: Cursor) -> TextCall:
     """Read `name(key=value, ...)`. Raises Broken."""
     opened = cursor.match(_CALL)
     if opened is None:
-        raise BrokenCall("no call follows")
+        raise BadCall("no call follows")
     name = opened["name"]
     arguments: dict[str, Any] = {}
     while not cursor.skip(")"):
         key = cursor.match(_KEYWORD)
         if key is None:
-            raise BrokenCall("an argument has no name, or is cut off", name)
+            raise BadCall("an argument has no name, or is cut off", name)
         _add(arguments, key["key"], _value(cursor, name), name)
         if not cursor.skip(",") and not cursor.rest.startswith(")"):
-            raise BrokenCall(") is missing", name)
-    return WrittenCall(name, arguments)
+            raise BadCall(") is missing", name)
+    return TextCall(name, arguments)
 
 
 def _value(cursor: Cursor, name: str, level: int = 0) -> Any:
     if level > _MOST_LEVELS:
-        raise BrokenCall("its arguments are nested too deeply", name)
+        raise BadCall("its arguments are nested too deeply", name)
     for quote in _QUOTES:
         if cursor.skip(quote):
             return cursor.until(quote)
@@ -71,7 +71,7 @@ def _value(cursor: Cursor, name: str, level: int = 0) -> Any:
             return _items(cursor, closer, name, level)
     if cursor.skip("{"):
         return _members(cursor, name, level)
-    raise BrokenCall("a value cannot be read, or is cut off", name)
+    raise BadCall("a value cannot be read, or is cut off", name)
 
 
 def _text(cursor: Cursor, name: str) -> str:
@@ -79,11 +79,11 @@ def _text(cursor: Cursor, name: str) -> str:
     try:
         return str(ast.literal_eval(literal[0])) if literal else _cut(name)
     except (ValueError, SyntaxError, MemoryError):
-        raise BrokenCall("a text cannot be read", name) from None
+        raise BadCall("a text cannot be read", name) from None
 
 
 def _cut(name: str) -> str:
-    raise BrokenCall("a text is cut off", name)
+    raise BadCall("a text is cut off", name)
 
 
 def _number(text: str) -> int | float:
@@ -98,7 +98,7 @@ def _items(cursor: Cursor, closer: str, name: str, level: int) -> list[Any]:
     while not cursor.skip(closer):
         items.append(_value(cursor, name, level + 1))
         if not cursor.skip(",") and not cursor.rest.startswith(closer):
-            raise BrokenCall(f"{closer} is missing", name)
+            raise BadCall(f"{closer} is missing", name)
     return items
 
 
@@ -108,27 +108,27 @@ def _members(cursor: Cursor, name: str, level: int) -> dict[str, Any]:
         key = cursor.match(_KEY)
         text = key[0] if key else str(_value(cursor, name, level + 1))
         if not cursor.skip(":"):
-            raise BrokenCall("a value is missing", name)
+            raise BadCall("a value is missing", name)
         _add(members, text, _value(cursor, name, level + 1), name)
         if not cursor.skip(",") and not cursor.rest.startswith("}"):
-            raise BrokenCall("} is missing", name)
+            raise BadCall("} is missing", name)
     return members
 
 
 def _add(members: dict[str, Any], key: str, value: Any, name: str) -> None:
     if key in members:
-        raise BrokenCall(f"its key {key} appears twice", name)
+        raise BadCall(f"its key {key} appears twice", name)
     members[key] = value
 
 
-def _gemma_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[WrittenCall]]:
+def _gemma_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[TextCall]]:
     """Return a reader of `call:name{key:value, ...}`, up to a closing token."""
 
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
         opened = cursor.match(_GEMMA_CALL)
         if opened is None:
-            raise BrokenCall("no call follows")
-        yield WrittenCall(opened["name"], _value(cursor, opened["name"]))
+            raise BadCall("no call follows")
+        yield TextCall(opened["name"], _value(cursor, opened["name"]))
         cursor.close(closer)
 
     return read
@@ -156,8 +156,8 @@ GEMMA = Dialect(
 _PYTHON_NEXT = r"(?=(?:\[\s*)?[A-Za-z_][\w.\-]*\(\s*(?:[)\"'\[{\d]|[A-Za-z_]\w*\s*=|\Z))"
 
 
-def _calls_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[WrittenCall]]:
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
+def _calls_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[TextCall]]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
         if cursor.match(JSON_BEGINS):
             yield from read_values(cursor)
         else:
@@ -188,7 +188,7 @@ OLMO = Dialect(
 )
 
 
-def _read_llama(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
+def _read_llama(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
     if cursor.match(JSON_BEGINS):
         yield from read_values(cursor)
     elif cursor.rest.startswith("["):

@@ -16,12 +16,12 @@ from .dialect import (
     ARGUMENTS_NEXT,
     DECODER,
     NAME,
-    BrokenCall,
+    BadCall,
     Cursor,
     Dialect,
     NotACall,
     SchemaOf,
-    WrittenCall,
+    TextCall,
 )
 
 _MOST_LEVELS = 20
@@ -42,7 +42,7 @@ class Tags:
     call_end: re.Pattern[str]
     end: re.Pattern[str]
 
-    def read(self, cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
+    def read(self, cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
         """Read calls as long as they follow each other. Raises Broken."""
         while opened := cursor.match(self.call):
             name = opened["name"].strip()
@@ -52,8 +52,8 @@ class Tags:
             else:
                 arguments = _parameters(cursor, self, name, schema)
             if not cursor.match(self.call_end) and cursor.rest:
-                raise BrokenCall("its closing tag is missing", name)
-            yield WrittenCall(name, arguments)
+                raise BadCall("its closing tag is missing", name)
+            yield TextCall(name, arguments)
         cursor.match(self.end)
 
 
@@ -62,22 +62,20 @@ def _parameters(cursor: Cursor, tags: Tags, name: str, schema: Mapping[str, Any]
     while opened := cursor.match(tags.parameter):
         closed = tags.parameter_end.search(cursor.text, cursor.at)
         if closed is None:
-            raise BrokenCall(f"the end of its parameter {opened['key']} is missing", name)
+            raise BadCall(f"the end of its parameter {opened['key']} is missing", name)
         text, cursor.at = cursor.text[cursor.at : closed.start()], closed.end()
-        key, string_mark = opened["key"].strip(), opened.groupdict().get("string")
+        key, string = opened["key"].strip(), opened.groupdict().get("string")
         if key in arguments:
-            raise BrokenCall(f"its parameter {key} appears twice", name)
-        arguments[key] = (
-            as_json(text) if string_mark == "false" else retype(text, schema, key, string_mark)
-        )
+            raise BadCall(f"its parameter {key} appears twice", name)
+        arguments[key] = as_json(text) if string == "false" else retype(text, schema, key, string)
     return arguments
 
 
-def retype(text: str, schema: Mapping[str, Any], key: str, string_mark: str | None = None) -> Any:
+def retype(text: str, schema: Mapping[str, Any], key: str, string: str | None = None) -> Any:
     """Return a value as the schema of its parameter has it; what does not convert stays text."""
     # The line breaks around a value belong to the tags.
     text = _LINE_ENDS.sub("", text)
-    if string_mark == "true":
+    if string == "true":
         return text
     types = _types(as_mapping(as_mapping(schema.get("properties")).get(key)), schema)
     stripped = text.strip()
@@ -202,23 +200,23 @@ DSML = Dialect(
 _GLM_END = "</tool_call>"
 
 
-def _read_glm(cursor: Cursor, opened: re.Match[str]) -> Iterator[WrittenCall]:
+def _read_glm(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
     name = opened["glm"]
     schema = cursor.schema_of(name)
     arguments: dict[str, Any] = {}
     while cursor.skip("<arg_key>"):
         key = cursor.until("</arg_key>").strip()
         if not cursor.skip("<arg_value>"):
-            raise BrokenCall(f"the value of {key} is missing", name)
+            raise BadCall(f"the value of {key} is missing", name)
         if key in arguments:
-            raise BrokenCall(f"its argument {key} appears twice", name)
+            raise BadCall(f"its argument {key} appears twice", name)
         arguments[key] = retype(cursor.until("</arg_value>"), schema or {}, key)
     if schema is None and not arguments:
         raise NotACall  # `<tool_call>name</tool_call>`, as an explanation has it
     if cursor.rest[:1] in ("(", "{", "["):
-        raise BrokenCall("its arguments are not between <arg_key> tags", name)
+        raise BadCall("its arguments are not between <arg_key> tags", name)
     cursor.close(_GLM_END)
-    yield WrittenCall(name, arguments)
+    yield TextCall(name, arguments)
 
 
 GLM = Dialect(
@@ -252,7 +250,7 @@ def _names_a_tool(opened: re.Match[str], schema_of: SchemaOf) -> bool:
     return key in as_mapping(schema.get("properties")) if key else not schema.get("required")
 
 
-def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
+def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
     opened = cursor.match(_TAG)
     name = opened["name"] if opened else ""
     schema = cursor.schema_of(name)
@@ -261,20 +259,20 @@ def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[WrittenCall]:
         key = tag["name"]
         closed = re.compile(rf"</{re.escape(key)}>(?=\s*(?:<|\Z))").search(cursor.text, cursor.at)
         if closed is None:
-            raise BrokenCall(f"the end of its parameter {key} is missing", name)
+            raise BadCall(f"the end of its parameter {key} is missing", name)
         if key in arguments:
-            raise BrokenCall(f"its parameter {key} appears twice", name)
+            raise BadCall(f"its parameter {key} appears twice", name)
         arguments[key] = retype(cursor.text[cursor.at : closed.start()], schema or {}, key)
         cursor.at = closed.end()
     if not cursor.skip(f"</{name}>") and cursor.rest:
-        raise BrokenCall("its closing tag is missing", name)
+        raise BadCall("its closing tag is missing", name)
     if schema is None:  # of MCP
         name, inner = arguments.get("tool_name", "").strip(), as_json(arguments.get("arguments", "{}"))
         if not isinstance(inner, dict):
-            raise BrokenCall("its arguments are no object", name)
-        yield WrittenCall(name, inner)
+            raise BadCall("its arguments are no object", name)
+        yield TextCall(name, inner)
     else:
-        yield WrittenCall(name, arguments)
+        yield TextCall(name, arguments)
 
 
 CLINE = Dialect(

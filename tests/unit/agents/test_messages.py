@@ -49,11 +49,11 @@ def test_a_limit_of_the_case_ends_a_run_and_one_of_the_agent_gives_up() -> None:
     toolbox = AgentToolbox(None, lambda *_: None, {}, 2)
     assert [toolbox.most_replies(own) for own in (None, 0, 2, 9)] == [3, 3, 2, 3]
     run = [each for id in "xyz" for each in (assistant("", [(id, *FORM[1:])]), tool_answer(id, "no"))]
-    ended = toolbox.ended_run("max_turns", run)
+    ended = toolbox.stop("max_turns", run)
     assert [each["role"] for each in ended] == ["assistant", "tool"] * 2
     assert {each["status"] for each in ended if each["role"] == "tool"} == {"refused"}
     with pytest.raises(AgentGaveUp, match="max_turns"):
-        toolbox.ended_run("max_turns", [*run[:4], assistant("Well.")])
+        toolbox.stop("max_turns", [*run[:4], assistant("Well.")])
 
 
 def test_the_last_try_of_a_call_decides_whether_its_tool_failed() -> None:
