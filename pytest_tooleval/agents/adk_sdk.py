@@ -100,7 +100,7 @@ class _Event(NamedTuple):
     """An event of the run; `inner` ones are of an agent that is a tool."""
 
     event: Any
-    inner: bool = False
+    is_inner: bool = False
 
 
 def _plugin(toolbox: AgentToolbox, session: str, events: list[_Event]) -> Any:
@@ -134,7 +134,7 @@ def _plugin(toolbox: AgentToolbox, session: str, events: list[_Event]) -> Any:
 
         async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
             if invocation_context.session.id != session:
-                events.append(_Event(event, inner=True))
+                events.append(_Event(event, is_inner=True))
 
     return Asks(name=_APP)
 

@@ -48,7 +48,7 @@ class _NoHistory(click.ClickException):
 
 def _open(folder: Path | None, place: str | None) -> History:
     project = Project.around(folder)
-    history = History(project.store, place_from(place, project), _tell)
+    history = History(project.store_folder, place_from(place, project), _tell)
     if history.is_empty:
         raise _NoHistory(
             printable(
@@ -74,7 +74,7 @@ def place_from(typed: str | None, project: Project) -> Place:
 def side_of(name: str) -> Side:
     """A report, or a run of the project around the current folder."""
     project = Project.around()
-    return load_side(name, project.store, place=place_from(None, project))
+    return load_side(name, project.store_folder, place=place_from(None, project))
 
 
 def own_options(text: str) -> str:
@@ -273,7 +273,7 @@ def compare(
     pairs = list(map(_pair, models))
     project = Project.around(folder)
     where = place_from(place, project)
-    before, now = (load_side(name, project.store, place=where) for name in (old, new))
+    before, now = (load_side(name, project.store_folder, place=where) for name in (old, new))
     comparison = compare_runs(before, now, ComparisonRules(alpha, max_drop, fail_inconclusive), pairs)
     if as_json:
         _print_json(comparison)

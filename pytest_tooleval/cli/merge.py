@@ -52,7 +52,7 @@ def merge(runs: tuple[str, ...], folder: Path | None, **options: Any) -> None:
     cannot be merged: one is missing, duplicate, cut short, or from another run.
     """
     typed = {name: value for name, value in options.items() if value not in (None, False, ())}
-    store = Project.around(folder).store
+    store = Project.around(folder).store_folder
     shards = read_shards(list(_documents(runs)))
     check_shards(shards)
     try:

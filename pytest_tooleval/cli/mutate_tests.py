@@ -96,7 +96,7 @@ def _passing(result: CaseResult) -> Transcript | None:
 def _history(project: Project) -> History:
     from ..history import History
 
-    return History(project.store, place_from(None, project))
+    return History(project.store_folder, place_from(None, project))
 
 
 def _file(path: Path) -> Path:

@@ -64,7 +64,7 @@ def history_lines(runs: Sequence[RunSummary]) -> list[str]:
 
 
 def _cell(record: RowDict, column: Column) -> str:
-    return "" if column.seldom and not value_in(record, column) else cell(record, column)
+    return "" if column.is_rare and not value_in(record, column) else cell(record, column)
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:

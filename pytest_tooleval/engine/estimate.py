@@ -124,8 +124,8 @@ def _reasoning_tokens(spec: HttpModel, sampling: Mapping[str, Any]) -> int:
     if not entry.get("supports_reasoning"):
         return 0
     # Claude reasons only if asked, other models by default.
-    asked = "claude" in spec.model and not entry.get("thinking_always_on")
-    by_itself = entry.get("default_reasoning_effort", "none" if asked else "medium")
+    is_optional = "claude" in spec.model and not entry.get("thinking_always_on")
+    by_itself = entry.get("default_reasoning_effort", "none" if is_optional else "medium")
     return EFFORT_TOKENS.get(sampling.get("reasoning_effort", by_itself), 0)
 
 

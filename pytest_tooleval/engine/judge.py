@@ -75,8 +75,8 @@ async def with_verdicts(
         rubrics = await asyncio.to_thread(to_judge, case, transcript)
     except CannotCompare:
         return transcript  # scoring reports it
-    asked = (judge_one(rubric, transcript, judge, models, turn) for turn, rubric in rubrics)
-    return structs.replace(transcript, judged=tuple(await asyncio.gather(*asked)))
+    verdicts = (judge_one(rubric, transcript, judge, models, turn) for turn, rubric in rubrics)
+    return structs.replace(transcript, judged=tuple(await asyncio.gather(*verdicts)))
 
 
 async def judge_one(
@@ -99,8 +99,8 @@ def judge_messages(rubric: str, transcript: Transcript, turn: int = 0) -> list[M
     """The messages to the judge. No text in the conversation can end it, or pose as the rubric."""
     what = f"what the assistant did in turn {turn}" if turn else "what the assistant did"
     lines = "\n".join(_escaped(each) for each in _lines(transcript, turn or None))
-    asked = f"The rubric, for {what}:\n\n{rubric}\n\n<conversation>\n{lines}\n</conversation>"
-    return [{"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": asked}]
+    task = f"The rubric, for {what}:\n\n{rubric}\n\n<conversation>\n{lines}\n</conversation>"
+    return [{"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": task}]
 
 
 def _lines(transcript: Transcript, turns: int | None) -> Iterator[dict[str, Any]]:

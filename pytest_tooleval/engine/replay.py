@@ -31,10 +31,10 @@ class RecordedModels:
         role: HelperRole | None = None,
         accept: OnReply | None = None,
     ) -> Replies:
-        asked = question_of(spec, request)
-        answer = self._cassette.find(key_of(asked), spec.folder)
+        question = question_of(spec, request)
+        answer = self._cassette.find(key_of(question), spec.folder)
         if answer is None:
-            raise NotRecorded(asked)
+            raise NotRecorded(question)
         return read_replies(answer, request, cached=True)
 
 
@@ -50,7 +50,7 @@ def recorded_transcripts(trials: Sequence[TrialRequest]) -> list[Transcript | Mo
 
 def _recorded(trial: TrialRequest) -> Transcript | None:
     cassette = trial.job.cassette
-    if cassette is None or trial.fresh or trial.job.case.has_tool_rounds:
+    if cassette is None or trial.is_fresh or trial.job.case.has_tool_rounds:
         return None
     try:
         if not cassette.is_empty:

@@ -80,7 +80,7 @@ class Runner:
         needed = (job.model, job.user, job.judge if case.rubrics else None)
         world = case.world.target if case.world else ""
         specs = [each for each in needed if each and (each.label, world) not in self._loaded]
-        if specs and cassette is not None and not trial.fresh:
+        if specs and cassette is not None and not trial.is_fresh:
             with contextlib.suppress(ModelError):  # the request raises it again
                 if not cassette.may_ask or (case.has_tool_rounds and not cassette.is_empty):
                     return
@@ -101,7 +101,7 @@ class Runner:
         context = Context(
             trial.priority,
             job.cassette,
-            trial.fresh,
+            trial.is_fresh,
             set_by(job.model, job.case),
             (live.refusal if live else "") or refusal(job.case, job.model, job.allowed),
             public_texts=job.case.public_texts,

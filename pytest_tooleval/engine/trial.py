@@ -59,7 +59,7 @@ class TrialRequest:
     job: Job
     number: int = 0
     priority: int = 0
-    fresh: bool = False
+    is_fresh: bool = False
     dialogue: Dialogue | None = None
 
     def live_tools(self) -> LiveTools | None:
@@ -67,7 +67,7 @@ class TrialRequest:
         job = self.job
         if job.live is None or not job.case.has_tool_rounds:
             return None
-        return LiveTools(job.live, job.case, job.model, self.number, job.allowed, fresh=self.fresh)
+        return LiveTools(job.live, job.case, job.model, self.number, job.allowed, is_fresh=self.is_fresh)
 
 
 async def run_trial(trial: TrialRequest, models: Models, live: LiveTools | None = None) -> Transcript:

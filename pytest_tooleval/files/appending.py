@@ -38,9 +38,9 @@ class LineSpan(NamedTuple):
     length: int
 
 
-def line_at(file: BufferedReader, place: LineSpan) -> bytes:
-    file.seek(place.start)
-    return file.read(place.length)
+def line_at(file: BufferedReader, span: LineSpan) -> bytes:
+    file.seek(span.start)
+    return file.read(span.length)
 
 
 class Appender:

@@ -33,12 +33,12 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def lock(file: FileIO, place: int) -> None:
+    def lock(file: FileIO, offset: int) -> None:
         """Raises OSError, with an errno in TAKEN if another process has the lock."""
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
 
-    def unlock(file: FileIO, place: int) -> None:
-        fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+    def unlock(file: FileIO, offset: int) -> None:
+        fcntl.lockf(file, fcntl.LOCK_UN, 1, offset)
 
     def lock_file(file: FileIO, *, shared: bool = False) -> None:
         """Lock the whole file. Raises OSError.
@@ -48,11 +48,11 @@ else:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
-def wait_for_lock(file: FileIO, place: int) -> None:
+def wait_for_lock(file: FileIO, offset: int) -> None:
     """Raises OSError if the file system has no locks."""
     while True:
         try:
-            return lock(file, place)
+            return lock(file, offset)
         except OSError as error:
             if error.errno not in TAKEN:
                 raise
@@ -67,26 +67,26 @@ class ByteLocks:
         self._file: FileIO | None = None
         self._held: set[int] = set()
 
-    def take(self, place: int) -> bool | None:
+    def take(self, offset: int) -> bool | None:
         """Take a lock. False if another process has it; None if the file cannot be made or locked."""
-        if place in self._held:
+        if offset in self._held:
             return True
         try:
             self._file = self._file or FileIO(self._path(), "a+")
         except OSError:
             return None
         try:
-            lock(self._file, place)
+            lock(self._file, offset)
         except OSError as error:
             return False if error.errno in TAKEN else None
-        self._held.add(place)
+        self._held.add(offset)
         return True
 
-    def drop(self, place: int) -> None:
-        if self._file is not None and place in self._held:
-            self._held.remove(place)
+    def drop(self, offset: int) -> None:
+        if self._file is not None and offset in self._held:
+            self._held.remove(offset)
             with contextlib.suppress(OSError):
-                unlock(self._file, place)
+                unlock(self._file, offset)
 
     def close(self) -> None:
         if self._file is not None:

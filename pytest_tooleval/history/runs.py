@@ -58,9 +58,11 @@ class Listing(NamedTuple):
 class Runs:
     """Thread-safe. `tell` is called with a line for each run that cannot be read, once."""
 
-    def __init__(self, place: Place, logs: Path, copies: Path, tell: Callable[[str], object]) -> None:
+    def __init__(
+        self, place: Place, logs_folder: Path, copies_folder: Path, tell: Callable[[str], object]
+    ) -> None:
         self.place = place
-        self._logs, self._copies, self._report = logs, copies, tell
+        self._logs, self._copies, self._report = logs_folder, copies_folder, tell
         self._told: set[str] = set()
         self._listing: Listing | None = None
 

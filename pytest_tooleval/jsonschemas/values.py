@@ -57,8 +57,8 @@ def required_values(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def example_value(schema: Any, name: str, root: Mapping[str, Any] | None = None) -> Any:
     """Return a value for a parameter's schema, preferably its own example; `NO_VALUE` if unknown."""
-    asked = {**(root or {}), "properties": {name: schema}, "required": [name]}
-    return required_values(asked).get(name, NO_VALUE)
+    wrapper = {**(root or {}), "properties": {name: schema}, "required": [name]}
+    return required_values(wrapper).get(name, NO_VALUE)
 
 
 class _Values:

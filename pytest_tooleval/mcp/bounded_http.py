@@ -40,9 +40,9 @@ class _Patient(httpx2.AsyncClient):
             response = await super().send(request, **options)
             if response.status_code not in _BUSY:
                 return response
-            asked = response.headers.get("retry-after", "")
+            wait = response.headers.get("retry-after", "")
             await response.aclose()
-            await anyio.sleep(min(float(asked), _LONGEST_WAIT_S) if asked.isdecimal() else wait_s)
+            await anyio.sleep(min(float(wait), _LONGEST_WAIT_S) if wait.isdecimal() else wait_s)
         return await super().send(request, **options)
 
 

@@ -171,8 +171,8 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
     server = dataclasses.replace(
         McpServer.of(**source.model_dump()), time_limit='"timeout" in tools_from.mcp'
     )
-    asked = {"mcp": server.identity, "list": "tools"}
-    key = key_of(asked)
+    question = {"mcp": server.identity, "list": "tools"}
+    key = key_of(question)
     reply = None if cassette is None else cassette.find(key)
     if reply is not None:
         recorded = LiveMcp(server, json.loads(reply.message["content"]), only)
@@ -188,5 +188,5 @@ def read_tools(source: McpSource, cassette: Cassette | None = None, only: str | 
     live = LiveMcp(server, entries, only, found_now.left_out)
     if cassette is not None and only in (None, live.fingerprint):
         content = json.dumps(list(entries))
-        cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))
+        cassette.add(key, question, ChatAnswer({"role": "tool", "content": content}))
     return live

@@ -65,14 +65,14 @@ class RightTurn(NamedTuple):
     expected: tuple[ExpectedCall, ...]
     path: str
     text: str | None
-    apart: bool = False
+    is_apart: bool = False
     says_replies: bool = False
     # The JSON that the text is, where `$json` expects some.
     form: Any = NO_VALUE
 
     def with_calls(self, calls: Iterable[ToolCall]) -> AnsweredTurn:
         """Return a turn with a reply for each earlier call, and one with all of these."""
-        replies = [(call,) for call in calls] if self.apart else [tuple(calls)]
+        replies = [(call,) for call in calls] if self.is_apart else [tuple(calls)]
         return AnsweredTurn((*((call,) for call in self.earlier), *replies), self.text)
 
 
@@ -230,10 +230,12 @@ def _answer(
             turned = _turned(params, same[:index].count((names, params)))
             calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
         earlier = tuple(_looked_up(case, calls) if looks_up else _earlier(case)) if calls else ()
-        apart = bool(case.policies) and case.kind == "conversation" if parallel is None else not parallel
+        is_apart = (
+            bool(case.policies) and case.kind == "conversation" if parallel is None else not parallel
+        )
         says = parallel is not None
         right_calls = tuple(calls)
-        turns.append(RightTurn(earlier, right_calls, tuple(expected), path, text, apart, says, form))
+        turns.append(RightTurn(earlier, right_calls, tuple(expected), path, text, is_apart, says, form))
     right = Right(tuple(turns), TrialResult())
     return right._replace(trial=score(whole, right.answer()))
 

@@ -167,7 +167,8 @@ def _other_forms(right: RightTurn) -> Iterator[Mutant]:
 def _other_replies(right: RightTurn) -> Iterator[Mutant]:
     """Yield the same calls in one reply, or one after the other, where the case says which is right."""
     if right.says_replies and len(right.calls) > 1:
-        yield Mutant("wrong_replies", right._replace(apart=not right.apart).with_calls(right.calls))
+        other = right._replace(is_apart=not right.is_apart)
+        yield Mutant("wrong_replies", other.with_calls(right.calls))
 
 
 def _other_tools(case: ResolvedCase, right: RightTurn) -> tuple[list[ToolCall], list[ToolCall]]:

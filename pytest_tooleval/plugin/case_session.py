@@ -92,8 +92,8 @@ class CaseSession(Observer):
         if settings.shard is not None:
             self.run.replace_facts(shard=self._keep_shard(items, settings.shard))
         if evaluates(config):
-            asked = (item.path for item in _cases(items) if item.model)
-            self._refuse(items, self.run.asker.cassettes.unusable(asked))
+            paths = (item.path for item in _cases(items) if item.model)
+            self._refuse(items, self.run.asker.cassettes.unusable(paths))
         return result
 
     # Before xdist's worker tells the controller that it has collected.

@@ -183,6 +183,6 @@ def not_asked(config: pytest.Config, path: Path, nodeids: Iterable[str]) -> str:
         file, case, model, _ = split_nodeid(argument)
         is_here = os.path.abspath(config.invocation_params.dir / file) == str(path)
         if is_here and model not in ("", *models) and any(case == each.case for each in ids):
-            asked = ", ".join(filter(None, models)) or "no model"
-            return f"{argument}: this run asks {asked}, not {model}; use --tooleval-model={model}"
+            labels = ", ".join(filter(None, models)) or "no model"
+            return f"{argument}: this run asks {labels}, not {model}; use --tooleval-model={model}"
     return ""

@@ -26,7 +26,7 @@ def process_of(config: pytest.Config) -> Process:
     """This process. The first call in the run's first process is when the run started."""
     if _PROCESS not in config.stash:
         process = Process(config.rootpath, datetime.now(timezone.utc), pytest.__version__)
-        process.keeps = not config.option.collectonly
+        process.leaves_files = not config.option.collectonly
         process.has_paths = bool(config.getoption("file_or_dir"))
         worker = getattr(config, "workerinput", None)
         if worker is not None:
@@ -35,7 +35,8 @@ def process_of(config: pytest.Config) -> Process:
         if worker is not None and "tooleval" in worker:  # not if the controller lacks this plugin
             summary = worker["tooleval"]
             process.started = datetime.fromisoformat(summary["started"])
-            process.answers_folder, process.ledger = Path(summary["answers"]), Path(summary["ledger"])
+            process.answers_folder = Path(summary["answers"])
+            process.ledger_path = Path(summary["ledger"])
             process.has_paths = summary["paths"]  # xdist gives it some even if the user gave none
         config.stash[_PROCESS] = process
     return config.stash[_PROCESS]
@@ -44,17 +45,17 @@ def process_of(config: pytest.Config) -> Process:
 def tell_worker(node: Any, *, resume: bool) -> None:
     """Tell a worker what only the controller knows."""
     config, process = node.config, process_of(node.config)
-    if process.ledger is None or process.answers_folder is None:
+    if process.ledger_path is None or process.answers_folder is None:
         from ..engine.cassettes.folders import answers_folder
 
         process.answers_folder = answers_folder(config.rootpath, resume=resume)
         folder = Path(tempfile.mkdtemp(prefix="tooleval-"))
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
-        process.ledger = folder / "spent"
+        process.ledger_path = folder / "spent"
     node.workerinput["tooleval"] = {
         "started": process.started.isoformat(),
         "answers": str(process.answers_folder),
-        "ledger": str(process.ledger),
+        "ledger": str(process.ledger_path),
         "paths": process.has_paths,
     }
 

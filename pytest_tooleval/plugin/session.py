@@ -57,7 +57,7 @@ class EvalSession(Observer):
         config, run, outputs = self._config, self.run, self.run.settings.outputs
         files, writer, events = None, None, None
         if outputs.history and evaluates(config):
-            writer = HistoryWriter(run.results, run.about, run.process.store, outputs.history)
+            writer = HistoryWriter(run.results, run.about, run.process.store_folder, outputs.history)
         if run.results.is_whole and evaluates(config):
             others = config.pluginmanager.hasplugin("pytest_github_actions_annotate_failures")
             files = ReportFiles(run, writer.trends if writer else None, annotates=not others)

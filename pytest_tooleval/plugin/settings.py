@@ -78,7 +78,7 @@ def _read(config: pytest.Config, options: UserOptions, left_to_merge: Mapping[st
     process, shard, baseline = process_of(config), _shard(config, options, reports), None
     history = read_history(options, config.invocation_params.dir, config.rootpath)
     if not process.is_worker:  # the controller does the comparison
-        baseline = read_baseline(options, process.store, history)
+        baseline = read_baseline(options, process.store_folder, history)
     gating = read_gating(options, baseline, excuses_unasked=WITHOUT_SECRETS in os.environ)
     cassette = _cassette(config, options)
     asking = Asking(

@@ -48,7 +48,7 @@ class EventLine(NamedTuple):
 
     event: RowEvent
     text: bytes
-    place: int
+    start: int
 
 
 def run_pytest(arguments: Sequence[str], *, has_secrets: bool) -> RunExit:
@@ -125,7 +125,7 @@ class Child:
     def events(self, timeout_s: float | None = None) -> Iterator[EventLine]:
         """The events, until the process has ended. ToolevalError after a time-out."""
         begin = time.monotonic()
-        place, line, is_over = 0, b"", False
+        start, line, is_over = 0, b"", False
         with self._events_file.open("rb") as file:
             while not is_over:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -138,19 +138,19 @@ class Child:
                 for part in iter(file.readline, b""):
                     line += part
                     if line.endswith(b"\n"):
-                        yield EventLine(_event.decode(line), line, place)
-                        place, line = place + len(line), b""
+                        yield EventLine(_event.decode(line), line, start)
+                        start, line = start + len(line), b""
 
     def read_estimate(self, timeout_s: float | None = None) -> Estimated | None:
         """What a run with --tooleval-estimate would send, once it has ended; None if it failed."""
         estimates = [line.event for line in self.events(timeout_s) if isinstance(line.event, Estimated)]
         return estimates[0] if estimates else None
 
-    def read(self, place: int, length: int) -> bytes | None:
+    def read(self, start: int, length: int) -> bytes | None:
         """A part of the events file; None if it has been deleted."""
         try:
             with self._events_file.open("rb") as file:
-                file.seek(place)
+                file.seek(start)
                 return file.read(length)
         except OSError:
             return None

@@ -62,7 +62,7 @@ class Project:
         return tables if tables.tables else read_tables(self.folder)
 
     @property
-    def store(self) -> Path:
+    def store_folder(self) -> Path:
         """The nearest `.tooleval` with runs, in this folder or above it; else the one in the root."""
         # Without an ini file, pytest's root depends on its arguments.
         stores = (place / ".tooleval" for place in (self.folder, *self.folder.parents))
@@ -70,7 +70,7 @@ class Project:
 
     def history(self, typed: str | None = None) -> Place:
         """Where the runs are: as typed, else by the ini file, else in the store. Raises ConfigError."""
-        home = self.store.parent
+        home = self.store_folder.parent
         name = typed if typed is not None else str(_ini_in(home, "tooleval_history") or ".tooleval")
         try:
             name = HISTORY.value(name) or ".tooleval"

@@ -123,7 +123,7 @@ class PythonCase:
         else:
             numbers = [] if number in self._running else [number]
         for index in numbers:
-            self._running[index] = self._asker.converse(question.job, index, fresh=self._fresh)
+            self._running[index] = self._asker.converse(question.job, index, is_fresh=self._fresh)
         running = self._running[number]
         self._runs[number] = self._run_of(question, running)
         return running

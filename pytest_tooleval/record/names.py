@@ -82,7 +82,7 @@ class KnownTools(NamedTuple):
 
     names: Mapping[str, str]
     schemas: Mapping[str, Mapping[str, Any]]
-    exact: bool = False
+    is_exact: bool = False
     prefix: str = ""
     in_text: bool = True
 
@@ -91,7 +91,7 @@ class KnownTools(NamedTuple):
         cls,
         tools: Iterable[tuple[str, str | None, Mapping[str, Any]]],
         *,
-        exact: bool = False,
+        is_exact: bool = False,
         prefix: str = "",
         in_text: bool = True,
     ) -> KnownTools:
@@ -99,7 +99,7 @@ class KnownTools(NamedTuple):
         tools = list(tools)
         names = _spellings((name, space) for name, space, _ in tools)
         schemas = {full_name(name, space): schema for name, space, schema in tools}
-        return cls(names, schemas, exact, prefix, in_text)
+        return cls(names, schemas, is_exact, prefix, in_text)
 
     def has(self, name: str) -> bool:
         """True if a call with this name is to one of the tools."""
@@ -114,7 +114,7 @@ class KnownTools(NamedTuple):
         if spelled is None and self.prefix and name.startswith(self.prefix):
             name = name.removeprefix(self.prefix)
             spelled = meaning(name, self.names)
-        if spelled is None and not self.exact and (bare := bare_name(name, self.names)):
+        if spelled is None and not self.is_exact and (bare := bare_name(name, self.names)):
             name = spelled = bare
         if all(name == whole for name, whole in self.names.items()):
             return name

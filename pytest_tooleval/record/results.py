@@ -81,7 +81,7 @@ _EXCUSABLE = Despite()
 # The beginning of the reason for a failed case that is marked xfail.
 EXPECTED_FAILURE = "expected to fail"
 # Placeholder in a comparison: a missing or unexpected argument.
-ABSENT_TEXT = "(absent)"
+ABSENT = "(absent)"
 # The reason when an expected text is in none of the messages.
 NOT_SAID = "was not said"
 

@@ -54,7 +54,7 @@ _NAME = 60
 class Column(Struct, frozen=True):
     """How a value is found in a record, formatted and titled.
 
-    `about` explains the heading, `tone` colours what is not 0. One that is `seldom` is left out if it
+    `about` explains the heading, `tone` colours what is not 0. One that `is_rare` is left out if it
     is 0 or unknown everywhere, any if it is unknown.
     """
 
@@ -64,7 +64,7 @@ class Column(Struct, frozen=True):
     shown: tuple[View, ...]
     about: str = ""
     tone: str = ""
-    seldom: bool = False
+    is_rare: bool = False
 
     @property
     def name(self) -> str:
@@ -86,26 +86,26 @@ COLUMNS = (
     Column(("cases",), "cases", "count", ("scores",)),
     Column(("passed",), "passed", "count", ("scores",)),
     Column(("failed",), "failed", "count", ("scores",), tone="failed"),
-    Column(("failed",), "failed", "count", ("runs",), seldom=True),
-    Column(("errors",), "errors", "count", ("scores", "short", "runs"), tone="error", seldom=True),
-    Column(("tolerated",), "tolerated", "count", ("scores", "runs"), tone="tolerated", seldom=True),
-    Column(("skipped",), "skipped", "count", ("scores", "short", "runs"), seldom=True),
+    Column(("failed",), "failed", "count", ("runs",), is_rare=True),
+    Column(("errors",), "errors", "count", ("scores", "short", "runs"), tone="error", is_rare=True),
+    Column(("tolerated",), "tolerated", "count", ("scores", "runs"), tone="tolerated", is_rare=True),
+    Column(("skipped",), "skipped", "count", ("scores", "short", "runs"), is_rare=True),
     Column(("metrics", ANY), "", "mean", _SCORES),
     Column(("metrics", "overall"), "overall", "mean", ("runs", "page runs")),
     Column(
         ("reliability", "pass@k", ANY), "pass@k", "score", _SCORES, about="at least one trial passes"
     ),
     Column(("reliability", "pass^k", ANY), "pass^k", "score", _SCORES, about="every trial passes"),
-    Column(("recovered_calls",), "as text", "count", ("scores",), about="calls", seldom=True),
-    Column(("lost_calls",), "lost", "count", ("scores",), about="calls as text", seldom=True),
+    Column(("recovered_calls",), "as text", "count", ("scores",), about="calls", is_rare=True),
+    Column(("lost_calls",), "lost", "count", ("scores",), about="calls as text", is_rare=True),
     Column(("tokens",), "tokens", "tokens", ("scores",)),
-    Column(("tokens", "reasoning"), "reasoning", "count", ("scores",), seldom=True),
+    Column(("tokens", "reasoning"), "reasoning", "count", ("scores",), is_rare=True),
     Column((), "tokens", "parts", ("trial", "reply")),
     Column(("prompt_tokens",), "prompt tokens", "count", ("csv",)),
     Column(("completion_tokens",), "completion tokens", "count", ("csv",)),
     Column(("reasoning_tokens",), "reasoning tokens", "count", ("csv",)),
     Column(("cost_usd",), "cost", "usd", (*_MEASURED, "runs", "page runs")),
-    Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), seldom=True),
+    Column(("others_cost_usd",), "judge and user cost", "usd", ("trial", "csv"), is_rare=True),
     Column(("is_cost_partial",), "partial cost", "count", ("csv",)),
     Column(("latency_s",), "latency", "seconds", _MEASURED, about="mean per trial"),
     Column(("cached",), "cached", "count", ("csv",)),
@@ -118,11 +118,11 @@ COLUMNS = (
     Column(("p_adjusted",), "p", "p", _VARIANTS, about="adjusted by Holm over all variants"),
     Column(("better",), "better", "length", _VARIANTS, about="cases that got better"),
     Column(("worse",), "worse", "length", _VARIANTS, about="cases that got worse"),
-    Column(("same",), "same", "count", _VARIANTS, about="left as they are", seldom=True),
+    Column(("same",), "same", "count", _VARIANTS, about="left as they are", is_rare=True),
     Column(
-        ("left_out",), "left out", "length", _VARIANTS, about="not applicable or not run", seldom=True
+        ("left_out",), "left out", "length", _VARIANTS, about="not applicable or not run", is_rare=True
     ),
-    Column(("errors",), "errors", "count", _VARIANTS, tone="error", seldom=True),
+    Column(("errors",), "errors", "count", _VARIANTS, tone="error", is_rare=True),
     Column(("verdict",), "", "verdict", _VARIANTS),
     Column(("title",), "metric", "name", ("comparison",)),
     Column(("n",), "cases", "count", ("comparison",)),
@@ -197,7 +197,7 @@ def _named(column: Column, records: Sequence[RowDict], only: Collection[str] | N
 
 def _is_known(column: Column, record: RowDict) -> bool:
     value = value_in(record, column)
-    return bool(value) if column.seldom else value is not None and cell(record, column) != UNKNOWN
+    return bool(value) if column.is_rare else value is not None and cell(record, column) != UNKNOWN
 
 
 def value_in(record: RowDict, column: Column) -> Any:

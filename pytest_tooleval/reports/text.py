@@ -8,7 +8,7 @@ from ..figures import score_text
 from ..record.calls import NO_TOOL, ToolCall
 from ..record.images import in_words
 from ..record.made_calls import CallRecord, calls_made
-from ..record.results import ABSENT_TEXT, NOT_SAID, CaseResult, Check, TrialResult
+from ..record.results import ABSENT, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
 from ..replies.recovery import read_calls
@@ -21,7 +21,7 @@ EXPECTED, GOT = "- ", "+ "
 _CELL = 36
 _LAST_LINES = 8
 # How checks show that there is no value.
-NO_TEXTS = ("", NO_TOOL, ABSENT_TEXT)
+NO_TEXTS = ("", NO_TOOL, ABSENT)
 # The heading of checks without a place.
 WHOLE = {"conversation": "the whole conversation", "answer": "the answer"}
 _TEXT = 400

@@ -98,7 +98,7 @@ class Asker:
             self._problems[spec.label] = _why_not(spec)
         return self._problems[spec.label]
 
-    def send(self, job: Job, *, fresh: bool = False) -> Pending:
+    def send(self, job: Job, *, is_fresh: bool = False) -> Pending:
         """Ask for all trials of a job. `fresh` ignores recorded answers."""
         try:
             require_evidence(job.case, job.scorers)
@@ -106,12 +106,12 @@ class Asker:
         except ScoringError as error:  # told when it is scored; nothing is asked for it
             return Pending([ModelError(str(error), kind="world")] * job.case.trials)
         numbers = range(job.case.trials)
-        return self._ask([self._trial(job, number, fresh=fresh) for number in numbers])
+        return self._ask([self._trial(job, number, is_fresh=is_fresh) for number in numbers])
 
-    def converse(self, job: Job, number: int, *, fresh: bool = False) -> RunningDialogue:
+    def converse(self, job: Job, number: int, *, is_fresh: bool = False) -> RunningDialogue:
         """Begin a trial of a job whose user is a Python test."""
         dialogue = Dialogue()
-        trial = TrialRequest(job, job.case.first_trial + number, 0, fresh, dialogue)
+        trial = TrialRequest(job, job.case.first_trial + number, 0, is_fresh, dialogue)
         return RunningDialogue(dialogue, self.runner.converse(trial))
 
     def judge(
@@ -134,9 +134,9 @@ class Asker:
         answers = recorded_transcripts(trials)
         return Pending(future=self.runner.submit(*trials)) if answers is None else Pending(answers)
 
-    def _trial(self, job: Job, number: int, *, fresh: bool) -> TrialRequest:
+    def _trial(self, job: Job, number: int, *, is_fresh: bool) -> TrialRequest:
         self._asked += 1
-        return TrialRequest(job, job.case.first_trial + number, self._asked, fresh)
+        return TrialRequest(job, job.case.first_trial + number, self._asked, is_fresh)
 
     def take(self, pending: Pending) -> list[TrialAnswer]:
         """Wait for the answer to each trial, and cancel what is in flight if the wait is interrupted."""
@@ -179,7 +179,7 @@ class Asker:
             most /= shard.of
         if process.is_remote:  # it gets its share of the limit
             return Spending(most and most / process.workers)
-        return Spending(most, process.ledger)
+        return Spending(most, process.ledger_path)
 
     @property
     def spending(self) -> Mapping[str, Payments]:

@@ -32,7 +32,7 @@ class CaseQueue:
             return self._asker.judge_answers(task.job, answers_of(task.job.case, task.transcripts))
         # A rerun by pytest-rerunfailures needs a new answer, not the recorded one.
         fresh, task.attempts = task.attempts > 0, task.attempts + 1
-        return self._asker.send(task.job, fresh=fresh)
+        return self._asker.send(task.job, is_fresh=fresh)
 
     def take(self, task: Task) -> list[TrialAnswer]:
         """Wait for the answer to each trial of a case. Sends the case now if it was not sent ahead."""

@@ -39,7 +39,7 @@ class Cassettes:
         if asking.cassette_path is not None:
             return asking.cassette_path
         # Test discovery in an editor must leave no files behind.
-        if asking.transcripts is not None or not process.keeps:
+        if asking.transcripts is not None or not process.leaves_files:
             return None
         folder = process.answers_folder or answers_folder(process.root, resume=asking.resume)
         try:

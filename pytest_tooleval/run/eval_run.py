@@ -139,7 +139,7 @@ class EvalRun:
     def process_facts(self) -> ProcessFacts:
         """What this process knows of the run; in the xdist controller, what its workers spent."""
         if self._asker is None:
-            spent = self._shared.by_model if self.process.ledger else {}
+            spent = self._shared.by_model if self.process.ledger_path else {}
             return structs.replace(self.collected_facts, spent=spent)
         asker, cassettes = self._asker, self._asker.cassettes
         return structs.replace(
@@ -157,7 +157,7 @@ class EvalRun:
     @cached_property
     def _shared(self) -> SharedSpending:
         """What the processes of the run spent that share a ledger."""
-        return SharedSpending(self.process.ledger)
+        return SharedSpending(self.process.ledger_path)
 
     def about(self) -> Run:
         """The run itself, for its document and the history."""

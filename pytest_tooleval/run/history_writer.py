@@ -23,13 +23,13 @@ class HistoryWriter(Observer):
     `store` is the project's `.tooleval`, and `place` the path or URL of its runs.
     """
 
-    def __init__(self, results: RunResults, about: Callable[[], Run], store: Path, place: str) -> None:
+    def __init__(self, results: RunResults, about: Callable[[], Run], folder: Path, place: str) -> None:
         # Whether the run was saved, and what could not be.
         self.is_saved = False
         self.unsaved = ""
         self._results = results
         self._about = about
-        self._store = store
+        self._store = folder
         self._place = place
         self._cases: list[KeptCase] = []
         self._writer: RunWriter | None = None

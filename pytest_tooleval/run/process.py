@@ -21,10 +21,10 @@ class Process:
     started: datetime
     pytest_version: str
     has_paths: bool = False
-    keeps: bool = True
+    leaves_files: bool = True
     workers: int = 0
     number: int = 0
-    ledger: Path | None = None
+    ledger_path: Path | None = None
     answers_folder: Path | None = None
 
     @property
@@ -32,15 +32,15 @@ class Process:
         return self.workers > 0
 
     @property
-    def store(self) -> Path:
+    def store_folder(self) -> Path:
         """The folder for what runs leave in the project."""
         return self.root / ".tooleval"
 
     def cases_path(self, by: object) -> Path | None:
         """The file in which a worker leaves cases for the controller; None if there are no workers."""
-        return None if self.ledger is None else self.ledger.with_name(f"cases-{by}")
+        return None if self.ledger_path is None else self.ledger_path.with_name(f"cases-{by}")
 
     @property
     def is_remote(self) -> bool:
         """True for a worker on another machine, which cannot reach the ledger."""
-        return self.ledger is not None and not self.ledger.parent.is_dir()
+        return self.ledger_path is not None and not self.ledger_path.parent.is_dir()

@@ -180,8 +180,8 @@ def _parts(
         prompt = [each for each in prompt if each[0] not in SYSTEM_ROLES]
         if cases[name].leader is None and prompt == gists[: len(prompt)]:
             lengths[name] = len(prompt)
-    asked = sum(index < run.answers_from for index in spoken)
-    exact = {name: length for name, length in lengths.items() if run.answers_from and length == asked}
+    prompts = sum(index < run.answers_from for index in spoken)
+    exact = {name: length for name, length in lengths.items() if run.answers_from and length == prompts}
     lengths = exact or lengths
     if len({*lengths.values()}) < len(lengths):
         return {}  # several have the same prompt

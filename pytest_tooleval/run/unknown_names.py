@@ -16,14 +16,14 @@ from .origin import CaseOnModel
 def unknown_metric(settings: Settings, metrics: Collection[str]) -> str:
     """The problem with a metric that an option names; empty if there is none."""
     scored = [*metrics, PASS_RATE, "pass@K", "pass^K"]
-    asked = [
+    options = [
         (f"threshold={name}={'null' if value is None else given_text(value)}", name, [*metrics, *LIMITS])
         for name, value in (settings.asking.overrides.thresholds or {}).items()
     ]
     for rule in settings.gating.gates.fail_under:
         if not rule.is_derived:
-            asked.append((f"fail-under={rule.metric}={given_text(rule.needed)}", rule.metric, scored))
-    for option, metric, names in asked:
+            options.append((f"fail-under={rule.metric}={given_text(rule.needed)}", rule.metric, scored))
+    for option, metric, names in options:
         if metric not in names:
             hint = near(metric, names) or f"; expected one of {', '.join(sorted(names))}"
             return f"--tooleval-{option}: unknown metric {metric}{hint}"

@@ -9,7 +9,7 @@ from ..matchers.matcher import matcher_key
 from ..matchers.modes import Mode
 from ..record.calls import ToolCall
 from ..record.made_calls import CallRecord
-from ..record.results import ABSENT_TEXT, Check
+from ..record.results import ABSENT, Check
 from ..suite.types import EndedCall
 from ..text import MOST_SHOWN, json_text, shown
 from ..worlds.plain import read_json
@@ -42,9 +42,7 @@ def has_result(expected: Any, made_call: CallRecord, rules: Mode) -> bool:
 
 
 def shown_answer(made_call: CallRecord) -> str:
-    return (
-        ABSENT_TEXT if made_call.answer is None else json_text(read_json(made_call.answer), MOST_SHOWN)
-    )
+    return ABSENT if made_call.answer is None else json_text(read_json(made_call.answer), MOST_SHOWN)
 
 
 def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[CheckLine]:

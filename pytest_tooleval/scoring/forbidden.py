@@ -119,7 +119,7 @@ def _is_tool(case: ResolvedCase, tools: Sequence[str], called: str) -> bool:
 def _known(case: ResolvedCase, called: str) -> str:
     """Return the name of the tool that a called name means; only `bfcl` leaves decorations."""
     tools = known_tools(case) if MODES[case.param_scoring].exact_names else None
-    return called if tools is None else tools._replace(exact=False).canonical_name(called)
+    return called if tools is None else tools._replace(is_exact=False).canonical_name(called)
 
 
 def _readings(case: ResolvedCase, call: ToolCall) -> Readings:

@@ -23,7 +23,7 @@ from ..matchers.compare import matches, reason, with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, Mode, ParamScoring
 from ..record.calls import NO_TOOL, ToolCall, shown_tool
-from ..record.results import ABSENT_TEXT, Check, FailureCategory
+from ..record.results import ABSENT, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool, is_unknown, same_name
@@ -95,7 +95,7 @@ class CorrectShare(NamedTuple):
         )
 
 
-ALL_RIGHT = CorrectShare(1, 1)
+RIGHT = CorrectShare(1, 1)
 NOT_AN_OBJECT = CorrectShare(0, 1, "invalid_arguments")
 NO_CALL = CorrectShare(0, 1, "missing_call")
 
@@ -151,7 +151,7 @@ def compare_arguments(
     if missing:
         flaw = "missing_argument"
     total = present + missing + unexpected
-    return CorrectShare(correct, total, flaw) if total else ALL_RIGHT
+    return CorrectShare(correct, total, flaw) if total else RIGHT
 
 
 def params_match(expected: Mapping[str, Any], arguments: Mapping[str, Any], mode: ParamScoring) -> bool:
@@ -184,7 +184,7 @@ def argument_lines(
     """Return a line per expected argument and, if these rules count them, per unexpected argument."""
 
     def line(name: str, got: str, why: str, says: str = EXPECTED_GOT, right: bool = False) -> CheckLine:
-        wanted = json_text(expected[name], MOST_SHOWN) if name in expected else ABSENT_TEXT
+        wanted = json_text(expected[name], MOST_SHOWN) if name in expected else ABSENT
         return CheckLine(
             Check(printable(shorten(name, 60)), wanted, got, float(right), why, place), says
         )
@@ -209,12 +209,12 @@ def argument_lines(
             right, why = reason(value, arguments[name], rules)
             lines.append(line(name, json_text(arguments[name], MOST_SHOWN), why, right=right))
         elif is_optional(value):
-            lines.append(line(name, ABSENT_TEXT, "is absent, and may be", right=True))
+            lines.append(line(name, ABSENT, "is absent, and may be", right=True))
         else:
             lines.append(
                 line(
                     name,
-                    ABSENT_TEXT,
+                    ABSENT,
                     _missing(unexpected.get(fold_case(name))),
                     "{0.name} {0.reason} (expected {0.expected})",
                 )

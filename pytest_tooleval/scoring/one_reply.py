@@ -27,14 +27,14 @@ class _CountedCall(NamedTuple):
 
     made_call: CallRecord
     first: CallRecord
-    inner: bool
+    is_inner: bool
 
     def is_with(self, other: _CountedCall) -> bool:
         """Whether both are in one reply; an agent's are never in one with those of an agent it used."""
         one, two = self.first, other.first
         if one.reply_index == two.reply_index:
             return True
-        return self.inner == other.inner and not one.came_after(two) and not two.came_after(one)
+        return self.is_inner == other.is_inner and not one.came_after(two) and not two.came_after(one)
 
 
 def reply_checks(

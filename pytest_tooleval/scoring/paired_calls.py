@@ -21,7 +21,7 @@ from .assessment import CheckLine, Draft, Explained, ToolsAndCall
 from .assignment import MAX_ACTUAL, MAX_EXPECTED, Assignment, Row, call_count, pair
 from .ends import agent_lines, end_lines, end_share
 from .extra_calls import UNEXPECTED, surplus_lines, weigh
-from .one_call import ALL_RIGHT, CorrectShare, check_arguments, check_tool, share_of
+from .one_call import RIGHT, CorrectShare, check_arguments, check_tool, share_of
 
 _NONE_NEEDED = "no tool was called, and none had to be"
 
@@ -109,9 +109,7 @@ class PairedCalls:
             raise error.within(f"expected_calls[{index}].result") from None
         # Params of {} count as one right argument, unless they are unreadable.
         counts = share is not None and (expected.params or share.flaw or not more)
-        return reduce(
-            CorrectShare.with_more, [share, *more] if share and counts else more or [ALL_RIGHT]
-        )
+        return reduce(CorrectShare.with_more, [share, *more] if share and counts else more or [RIGHT])
 
     def drafts(self) -> dict[str, Draft]:
         pairing, scored, most = self.pairing, self._scored, self._denominator

@@ -96,8 +96,8 @@ class _JudgedCalls:
         self._said = list(_said(transcript.prompt or case.messages, transcript.replies))
         self._is_silent = all(each.status is None and each.answer is None for each in self._made)
         # A single reply of a model is not answered, by design.
-        asked = sum(not reply.is_paused for reply in transcript.replies)
-        self._has_rounds = case.has_tool_rounds or asked > 1 or not self._is_silent
+        replies = sum(not reply.is_paused for reply in transcript.replies)
+        self._has_rounds = case.has_tool_rounds or replies > 1 or not self._is_silent
         self.note = _UNANSWERED if self._is_silent and self._has_rounds and self._made else ""
 
     def of(self, policy: Policy) -> list[CallRecord]:

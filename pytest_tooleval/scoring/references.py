@@ -15,7 +15,7 @@ from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.calls import NO_TOOL, ToolCall, shown_tool
 from ..record.made_calls import CallRecord
-from ..record.results import ABSENT_TEXT, Check
+from ..record.results import ABSENT, Check
 from ..record.status import reports_error
 from ..secrets import without_key_values
 from ..suite.case import ResolvedCase
@@ -421,4 +421,4 @@ def _what_is_there(state: dict[str, Any], path: Sequence[str | int]) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return ABSENT_TEXT if value is ABSENT_VALUE else json_text(without_secrets(value))
+    return ABSENT if value is ABSENT_VALUE else json_text(without_secrets(value))

@@ -34,7 +34,7 @@ def known_tools(case: ResolvedCase, tools: Iterable[Tool] | None = None) -> Know
     offered = case.tools if tools is None else tools
     return KnownTools.of(
         ((tool.definition.name, tool.namespace, tool.parameters) for tool in offered),
-        exact=MODES[case.param_scoring].exact_names,
+        is_exact=MODES[case.param_scoring].exact_names,
         prefix=case.tool_prefix,
         in_text=case.tool_choice != "none",
     )

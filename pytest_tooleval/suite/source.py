@@ -40,7 +40,7 @@ class SuiteSource:
     path: str
     text: str
     data: Any
-    repeats: bool = False  # whether some object repeats a key
+    repeats_keys: bool = False  # whether some object repeats a key
     # The index in the file of each case, once rows have made several of one.
     places: list[int] | None = None
     _members: dict[int, dict[str | int, Member]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class SuiteSource:
     def repeated_keys(self) -> list[Finding]:
         """Return every duplicate key in an object, each with the line of the first."""
         findings: list[Finding] = []
-        if self.repeats:
+        if self.repeats_keys:
             self._repeated_under((), _skip_space(self.text, 0), findings)
         return findings
 
@@ -154,7 +154,7 @@ def read_source(text: str, path: str) -> SuiteSource:
 
     def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
-        document.repeats = document.repeats or len(members) < len(pairs)
+        document.repeats_keys = document.repeats_keys or len(members) < len(pairs)
         return members
 
     def refuse(offset: int, message: str) -> NoReturn:

@@ -306,7 +306,7 @@ def _how_many(rule: Rule, valued: Sequence[CaseRow], scored: Sequence[CaseRow], 
     """`12 cases (36 trials)`, or `3 of 12 cases` after a selection, but not for tags."""
     whole = {case.identity.of_suite: case.suite_cases for case in scored}
     # Suites without a selected case count as collected; a path on the command line may be one case.
-    total = max(collected, sum(whole.values())) if rule.scope.sized else 0
+    total = max(collected, sum(whole.values())) if rule.scope.is_sized else 0
     trials = sum(case.answered for case in valued)
     valued_of = f"{len(valued)} of " if total > len(valued) else ""
     text = valued_of + plural(max(total, len(valued)), "case")

@@ -96,11 +96,7 @@ def _metric_names(cases: Sequence[PairedCase]) -> list[str]:
     return [
         PASS,
         *(name for name in HIGHER_IS_BETTER if name in names),
-        *(
-            name
-            for name in names
-            if name not in HIGHER_IS_BETTER and name not in PENALTIES and name != PASS
-        ),
+        *(name for name in names if name not in (*HIGHER_IS_BETTER, *PENALTIES, PASS)),
     ]
 
 

@@ -29,7 +29,7 @@ class GateScope(NamedTuple):
 
     name: str
     keys: _Keys
-    sized: bool = True
+    is_sized: bool = True
 
 
 def _unchanged(keys: _Keys) -> _Keys:
@@ -43,8 +43,10 @@ SCOPES = {
     for scope in (
         MODEL,
         GateScope("suite", _unchanged(lambda case: [(case.suite, case.file)])),
-        GateScope("tag", _unchanged(lambda case: [(tag, None) for tag in case.tags]), sized=False),
-        GateScope("variant", lambda case: [(case.variant, None)] if case.variant else (), sized=False),
+        GateScope("tag", _unchanged(lambda case: [(tag, None) for tag in case.tags]), is_sized=False),
+        GateScope(
+            "variant", lambda case: [(case.variant, None)] if case.variant else (), is_sized=False
+        ),
     )
 }
 

@@ -68,16 +68,16 @@ def decide_run(
         problem = f"{why_uncompared}; {how}" if gating.strict else ""
     except ToolevalError as error:  # such as a model of --tooleval-baseline-model without cases
         problem = str(error)
-    asked = [case for case in cases if case.model]
+    on_models = [case for case in cases if case.model]
     # The ini file's gates do not apply to a run of other tests.
-    may_have_cases = bool(gating.is_typed or asked or test_files)
+    may_have_cases = bool(gating.is_typed or on_models or test_files)
     gates = judge_gates(cases, gating, run.case_counts, comparison) if may_have_cases else []
     findings = list(_findings(gates, comparison, problem, without_known_case))
-    has_run = any(case.outcome != "skipped" or gating.excuses_unasked for case in asked)
+    has_run = any(case.outcome != "skipped" or gating.excuses_unasked for case in on_models)
     if gating.cases_needed_by and may_have_cases and not (findings or has_run):
         findings.append(RunProblem("cases", f"{gating.cases_needed_by}: no case was evaluated"))
     elif gating.needs_cases and has_run:
-        findings += _skipped(asked, test_files)
+        findings += _skipped(on_models, test_files)
     return RunVerdict(gates, comparison, why_uncompared, findings)
 
 

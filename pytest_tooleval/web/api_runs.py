@@ -63,25 +63,25 @@ def _models(tables: ModelTables, defaults: Sequence[str]) -> Iterator[dict[str, 
         yield {**row, "identity": spec.identity, "source": spec.source, "problem": problem}
 
 
-def _runs_for(request: Request, asked: NewRun) -> PageRuns:
+def _runs_for(request: Request, new_run: NewRun) -> PageRuns:
     """The runs, once the files of the new one are known to exist, and its cassette to be ours."""
     folder: SuiteFolder = request.app.state.folder
-    for file in asked.files:
+    for file in new_run.files:
         folder.check(file)
-    if "cassette" in asked.options:
-        folder.check_cassette(asked.options["cassette"])
+    if "cassette" in new_run.options:
+        folder.check_cassette(new_run.options["cassette"])
     return _runs(request)
 
 
 @taking(NewRun)
-def begin_run(request: Request, asked: NewRun) -> Response:
-    id = _runs_for(request, asked).begin(asked).id
+def begin_run(request: Request, new_run: NewRun) -> Response:
+    id = _runs_for(request, new_run).begin(new_run).id
     return json_response({"id": id}, 202, {"Location": f"/api/runs/{id}"})
 
 
 @taking(NewRun)
-def estimate_run(request: Request, asked: NewRun) -> Response:
-    return json_response({"text": _runs_for(request, asked).estimate(asked)})
+def estimate_run(request: Request, new_run: NewRun) -> Response:
+    return json_response({"text": _runs_for(request, new_run).estimate(new_run)})
 
 
 def show_project(request: Request) -> Response:

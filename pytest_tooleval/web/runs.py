@@ -61,11 +61,11 @@ def _chosen(file: str, run: NewRun) -> Iterator[str]:
 class PytestRun:
     """A pytest process in the root folder, and its events. Can be used from any thread."""
 
-    def __init__(self, root: Path, asked: NewRun, allowed_tools: Sequence[str]) -> None:
+    def __init__(self, root: Path, new_run: NewRun, allowed_tools: Sequence[str]) -> None:
         """Starts the process; OSError if that fails."""
         self._root = root
-        self._asked = asked
-        self._child = Child(pytest_arguments(asked, allowed_tools), root)
+        self._asked = new_run
+        self._child = Child(pytest_arguments(new_run, allowed_tools), root)
         self.events = EventLog()
         self.about: Run | None = None
         self.status: ChildStatus = "running"
@@ -159,7 +159,7 @@ class PytestRun:
         elif isinstance(event, CollectionProblem):
             self._problems.append(f"{event.nodeid} could not be collected")
         elif isinstance(event, RowDone):
-            self._places[event.case.nodeid] = line.place, len(line.text)
+            self._places[event.case.nodeid] = line.start, len(line.text)
             data = to_json(event)  # without explanations and transcripts
         elif isinstance(event, RunEnded):
             reason = "" if self._child.is_cancelled else event.reason
@@ -188,7 +188,7 @@ class PageRuns:
         self._is_closing = False
         self.is_closed = False
 
-    def begin(self, asked: NewRun) -> PytestRun:
+    def begin(self, new_run: NewRun) -> PytestRun:
         """Start a run, and wait for its id.
 
         ApiError 409 if too many are running, 422 with pytest's output if it did not start.
@@ -200,7 +200,7 @@ class PageRuns:
                 raise ApiError(409, f"{MAX_RUNNING} runs are already running; wait for one or cancel it")
             self._forget_old()
             try:
-                run = PytestRun(self._root, asked, self._allowed_tools)
+                run = PytestRun(self._root, new_run, self._allowed_tools)
             except (OSError, ValueError) as error:  # ValueError for a name with a NUL character
                 raise ApiError(500, f"could not start pytest: {error}") from None
             self._runs.append(run)
@@ -211,9 +211,9 @@ class PageRuns:
             raise ApiError(422, run.problem or "pytest did not start", output=run.output())
         return run
 
-    def estimate(self, asked: NewRun) -> str:
+    def estimate(self, new_run: NewRun) -> str:
         """The estimate of a run. ApiError 422 with pytest's output if there is none."""
-        arguments = [*pytest_arguments(asked, self._allowed_tools), "--tooleval-estimate", "-q"]
+        arguments = [*pytest_arguments(new_run, self._allowed_tools), "--tooleval-estimate", "-q"]
         try:
             with Child(arguments, self._root) as child:
                 if (estimated := child.read_estimate(ESTIMATE_S)) is None:

@@ -31,7 +31,7 @@ class Context:
 
     priority: int = 0
     cassette: Cassette | None = None
-    fresh: bool = False
+    is_fresh: bool = False
     set_by: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
     role: HelperRole | None = None

@@ -94,22 +94,20 @@ class ModelGateway:
         if cassette is None or isinstance(self._spec, Builtin):
             unrecorded = replace(context, cassette=None)
             return read_replies(await self._retried(request, unrecorded), request, cached=False)
-        asked = question_of(self._spec, request)
-        key, folder = key_of(asked), self._spec.folder
+        question = question_of(self._spec, request)
+        key, folder = key_of(question), self._spec.folder
         # Two cases may send the same question at the same time; only the first one pays.
         async with self._question_locks.setdefault(key, asyncio.Lock()):
             # A rerun sends a new request, if requests are allowed at all.
-            recorded = None if context.fresh and cassette.may_ask else cassette.find(key, folder)
+            recorded = None if context.is_fresh and cassette.may_ask else cassette.find(key, folder)
             if recorded is not None:
                 return read_replies(recorded, request, cached=True)
             if not cassette.may_ask:
-                raise cassette.not_recorded(asked, "ask", self._spec.label)
+                raise cassette.not_recorded(question, "ask", self._spec.label)
             try:
-                claimed = replace(context, claim="" if context.fresh else key)
+                claimed = replace(context, claim="" if context.is_fresh else key)
                 answer = await self._retried(request, claimed)
-                replies = read_replies(
-                    answer, request, cached=cassette.find_in_memory(key, folder) is answer
-                )
+                replies = read_replies(answer, request, cached=cassette.peek(key, folder) is answer)
                 # What a server could not parse, it may parse tomorrow.
                 is_read = Transcript(replies=replies.all).unread is None
                 # If it is cached, another process has recorded it meanwhile.
@@ -117,7 +115,7 @@ class ModelGateway:
                     if context.accept is not None:
                         context.accept(replies.last)
                     world = request.toolbox.case.world if request.toolbox is not None else None
-                    cassette.add(key, asked, answer, self._spec.modules(world))
+                    cassette.add(key, question, answer, self._spec.modules(world))
                 return replies
             finally:
                 cassette.release(key)

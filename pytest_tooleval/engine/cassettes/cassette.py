@@ -140,7 +140,7 @@ class Cassette:
         name = f"{self._real_path} {key}".encode(errors="replace")
         return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") >> 4
 
-    def find_in_memory(self, key: str, folder: Path | None = None) -> ChatAnswer | None:
+    def peek(self, key: str, folder: Path | None = None) -> ChatAnswer | None:
         """Like `find`, but only among the lines that were read already. `is_empty` reads."""
         with self._lock:
             return self._replayed(key, folder)
@@ -183,28 +183,28 @@ class Cassette:
             if not self._was_read:
                 self._read_on()
 
-    def why_missing(self, asked: Mapping[str, Any], *, always: bool = False) -> str:
+    def why_missing(self, question: Mapping[str, Any], *, always: bool = False) -> str:
         """Which of the agent's modules changed, or how the question differs from the most similar one.
 
         Comparing with all recorded questions is slow, so only the first few are explained unless
         `always`.
         """
-        if changed := self._changed.get(self._modules.get(key_of(asked), "")):
+        if changed := self._changed.get(self._modules.get(key_of(question), "")):
             return f"changed since the recording: {first_few(changed)}"
-        nearest = self._questions.only_tools(asked)
+        nearest = self._questions.only_tools(question)
         if nearest is None:
             self._explained += 1
             if self._explained > _EXPLAINED and not always:
                 return "see `tooleval cassette explain`"
-            nearest = self._questions.nearest(asked)
+            nearest = self._questions.nearest(question)
         return "nothing is recorded on it" if nearest is None else nearest.text
 
-    def not_recorded(self, asked: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
+    def not_recorded(self, question: Mapping[str, Any], verb: str, whom: str) -> NotRecorded:
         """The error for a missing answer, if there may be no request (to `verb` `whom`)."""
         return NotRecorded(
-            asked,
+            question,
             f"no recorded answer in {self.path}, and --tooleval-record=none does not "
-            f"{verb} {whom}: {self.why_missing(asked)}; --tooleval-record=new {verb}s and records it",
+            f"{verb} {whom}: {self.why_missing(question)}; --tooleval-record=new {verb}s and records it",
         )
 
     def require_writing(self) -> None:
@@ -224,7 +224,7 @@ class Cassette:
     def add(
         self,
         key: str,
-        asked: Mapping[str, Any],
+        question: Mapping[str, Any],
         answer: ChatAnswer,
         modules: Mapping[str, str] = {},
     ) -> None:
@@ -236,7 +236,7 @@ class Cassette:
         # answer itself has been scrubbed already, and must replay as it was scored.
         if self._secrets is None:
             self._secrets = secret_values()
-        shown = scrub_json(summary(asked), self._secrets)
+        shown = scrub_json(summary(question), self._secrets)
         line: dict[str, Any] = {
             "version": CASSETTE_VERSION,
             "key": key,
@@ -246,7 +246,7 @@ class Cassette:
         name = short_name(modules) if modules else ""
         if modules:
             line |= {"modules": name} if name in self._digests else {"modules": name, "digests": modules}
-        tools = definitions(asked)
+        tools = definitions(question)
         if new := {hash: tools[hash] for hash in tools if hash not in self._defined}:
             line["definitions"] = scrub_json(new, self._secrets)
         data = json.dumps(line).encode() + b"\n"

@@ -50,11 +50,11 @@ def last_run(root: Path) -> Path | None:
     return next((run for run in _runs(answers) if any(run.iterdir())), None)
 
 
-def _runs(answers: Path) -> list[Path]:
+def _runs(answers_folder: Path) -> list[Path]:
     """The runs' folders, newest first; of two with the same number, the one written to last."""
-    if not answers.is_dir():
+    if not answers_folder.is_dir():
         return []
-    folders = (path for path in answers.iterdir() if path.is_dir())
+    folders = (path for path in answers_folder.iterdir() if path.is_dir())
     return sorted(folders, key=lambda path: (_number(path), _written(path), path.name), reverse=True)
 
 

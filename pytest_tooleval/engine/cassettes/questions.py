@@ -26,7 +26,7 @@ canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 def question_of(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     """Everything in a request that may change the answer, without credentials."""
-    asked: dict[str, Any] = {
+    question: dict[str, Any] = {
         "model": spec.identity,
         "api_base": spec.base,
         "messages": normalise_ids(request.messages),
@@ -37,16 +37,16 @@ def question_of(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
     }
     # Only where they are set, so that all other keys stay as they are.
     if isinstance(spec, HttpModel):
-        asked |= {"api": spec.api} if spec.api else {}
-        asked |= {"stream": True} if spec.stream else {}
+        question |= {"api": spec.api} if spec.api else {}
+        question |= {"stream": True} if spec.stream else {}
     if isinstance(spec, CallableModel) and request.toolbox and (fields := request.toolbox.key_fields):
-        asked["tools_answer"] = fields  # it may call the tools itself
-    return asked
+        question["tools_answer"] = fields  # it may call the tools itself
+    return question
 
 
-def key_of(asked: Mapping[str, Any]) -> str:
+def key_of(question: Mapping[str, Any]) -> str:
     """SHA-256 of the canonical JSON, in hexadecimal."""
-    return hashlib.sha256(canonical_question(asked).encode()).hexdigest()
+    return hashlib.sha256(canonical_question(question).encode()).hexdigest()
 
 
 def normalise_ids(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -108,28 +108,28 @@ class _Tools(tuple[Mapping[str, Any], ...]):
 _canonical_tools = lru_cache(maxsize=8)(canonical)
 
 
-def canonical_question(asked: Mapping[str, Any]) -> str:
+def canonical_question(question: Mapping[str, Any]) -> str:
     """Like `canonical`, but faster."""
-    texts = {field: canonical(value) for field, value in asked.items() if field != "tools"}
-    if "tools" in asked:
-        texts["tools"] = _canonical_tools(_Tools(asked["tools"]))
+    texts = {field: canonical(value) for field, value in question.items() if field != "tools"}
+    if "tools" in question:
+        texts["tools"] = _canonical_tools(_Tools(question["tools"]))
     return "{" + ",".join(f'"{field}":{texts[field]}' for field in sorted(texts)) + "}"
 
 
-def summary(asked: Mapping[str, Any]) -> dict[str, Any]:
+def summary(question: Mapping[str, Any]) -> dict[str, Any]:
     """A question as stored in a cassette: tools by name, with hashes of all and of each definition.
 
     Images in tools' answers are stored as hashes.
     """
-    shown = {field: value for field, value in asked.items() if field != "tools"}
-    if "messages" in asked:
+    shown = {field: value for field, value in question.items() if field != "tools"}
+    if "messages" in question:
         shown["messages"] = [
             with_each_image(message, _hashed) if message.get("role") == "tool" else message
-            for message in asked["messages"]
+            for message in question["messages"]
         ]
-    if "tools" not in asked:  # a question to a server that runs tools
+    if "tools" not in question:  # a question to a server that runs tools
         return shown
-    tools = _Tools(asked["tools"])
+    tools = _Tools(question["tools"])
     return {
         **shown,
         "tools": [_name(tool) for tool in tools],
@@ -146,9 +146,9 @@ def _hashed(image: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**image, "image_url": f"sha256:{_hash(url_of(image))}"}
 
 
-def definitions(asked: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+def definitions(question: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     """The definitions of a question's tools, by the hashes that its summary has."""
-    return _definitions(_Tools(asked.get("tools", ())))
+    return _definitions(_Tools(question.get("tools", ())))
 
 
 @lru_cache(maxsize=8)

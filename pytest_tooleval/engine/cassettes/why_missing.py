@@ -50,7 +50,7 @@ class _Question(NamedTuple):
     """A recorded question, the number of its line, and the texts of the fields that are compared."""
 
     line: int
-    asked: Mapping[str, Any]
+    question: Mapping[str, Any]
     texts: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ class RecordedQuestions:
         question = self._by_others.get(_without_tools(_texts(missing))) if "tools" in asked else None
         if question is None:
             return None
-        differences = self._differences(asked, missing, question.asked)
+        differences = self._differences(asked, missing, question.question)
         return Nearest(question.line, tuple(differences), only_tools=True)
 
     def nearest(self, asked: Mapping[str, Any]) -> Nearest | None:
@@ -89,16 +89,16 @@ class RecordedQuestions:
         if not same:
             return None
         closest = _most_alike(same[max(same)], missing)
-        return Nearest(closest.line, tuple(self._differences(asked, missing, closest.asked)))
+        return Nearest(closest.line, tuple(self._differences(asked, missing, closest.question)))
 
     def _differences(
-        self, asked: Mapping[str, Any], missing: Mapping[str, Any], recorded: Mapping[str, Any]
+        self, question: Mapping[str, Any], missing: Mapping[str, Any], recorded: Mapping[str, Any]
     ) -> Iterator[str]:
         for field in _fields(missing):
             if _compared(field, missing) == _compared(field, recorded):
                 continue
             if field == "tools":
-                yield from self._changed_tools(definitions(asked), missing, recorded)
+                yield from self._changed_tools(definitions(question), missing, recorded)
             else:
                 yield from _difference(field, recorded.get(field), missing.get(field))
 
@@ -149,7 +149,7 @@ def _most_alike(questions: Sequence[_Question], missing: Mapping[str, Any]) -> _
     # It prepares only its second text.
     matcher = difflib.SequenceMatcher(None, "", canonical(missing["messages"]))
     for question in questions if len(questions) > 1 else ():
-        matcher.set_seq1(canonical(question.asked.get("messages")))
+        matcher.set_seq1(canonical(question.question.get("messages")))
         if matcher.real_quick_ratio() > most and (alike := matcher.quick_ratio()) > most:
             best, most = question, alike
     return best

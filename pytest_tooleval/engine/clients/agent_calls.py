@@ -58,7 +58,7 @@ class _Call(NamedTuple):
     `place` is its place among all calls, in the order in which they ran.
     """
 
-    place: int
+    order: int
     key: tuple[object, object]
     function: Mapping[str, Any]
     answer: Message | None
@@ -68,7 +68,7 @@ class _Call(NamedTuple):
     @property
     def begins(self) -> int:
         """The place of the first call that was not answered before this one began."""
-        return self.place - self.reply.unanswered_before
+        return self.order - self.reply.unanswered_before
 
 
 class RunIsOver(asyncio.CancelledError):
@@ -191,10 +191,10 @@ class AgentCalls:
         agent.add_done_callback(lambda _: self._woken.set())
         while self._waiting or not agent.done():
             if self._waiting:
-                asked = self._waiting.popleft()
+                pending = self._waiting.popleft()
                 # Calls that the agent has cancelled meanwhile do not run.
-                if asked.future.set_running_or_notify_cancel():
-                    await self._answer(asked)
+                if pending.future.set_running_or_notify_cancel():
+                    await self._answer(pending)
                 if self.stopped:
                     return
                 if left() > 0:
@@ -210,8 +210,8 @@ class AgentCalls:
             message = f"{call} was not awaited; in async code, write await {call.split('(')[0]}(...)"
             self.error = ModelError(message, kind="callable")
 
-    async def _answer(self, asked: _PendingCall) -> None:
-        name, text, is_own, begins, agent, loop, future = asked
+    async def _answer(self, pending: _PendingCall) -> None:
+        name, text, is_own, begins, agent, loop, future = pending
         self._size += len(text) + len(name)
         latency_s = time.perf_counter() - self._since
         id = f"call_{len(self.replies)}"
@@ -219,7 +219,7 @@ class AgentCalls:
         wire = {"id": id, "type": "function", "function": function}
         message = {"role": "assistant", "content": None, "tool_calls": [wire]}
         # The replies keep any keys until they are compared with the agent's replies.
-        call = self._read(asked, id)
+        call = self._read(pending, id)
         is_over = len(self.replies) >= self._toolbox.most_calls
         if (is_over or self._size > ANSWER_BYTES) and not await self._toolbox.forbids([call]):
             future.set_exception(RunIsOver())
@@ -269,20 +269,20 @@ class AgentCalls:
     def _know(self, answered: int) -> None:
         self._begin = max(self._begin, answered)
 
-    def _read(self, asked: _PendingCall, id: str) -> ToolCall:
+    def _read(self, pending: _PendingCall, id: str) -> ToolCall:
         """The call as tools get it, without keys."""
         texts = self._toolbox.case.public_texts
-        call = ToolCall.parse(redact(asked.name, texts), redact(asked.arguments, texts), id)
-        return structs.replace(call, agent=asked.agent)
+        call = ToolCall.parse(redact(pending.name, texts), redact(pending.arguments, texts), id)
+        return structs.replace(call, agent=pending.agent)
 
     async def _stop_at_forbidden(self) -> None:
         """Let a forbidden call take precedence over the error of a call made at the same time."""
         await asyncio.sleep(_AT_ONCE_S)  # it may come from another thread
-        for asked in list(self._waiting):
-            if await self._toolbox.forbids([self._read(asked, "")]):
-                self._waiting.remove(asked)
-                if asked.future.set_running_or_notify_cancel():
-                    await self._answer(asked)
+        for pending in list(self._waiting):
+            if await self._toolbox.forbids([self._read(pending, "")]):
+                self._waiting.remove(pending)
+                if pending.future.set_running_or_notify_cancel():
+                    await self._answer(pending)
                 return
 
     def end(self) -> None:
@@ -335,11 +335,11 @@ class AgentCalls:
         return structs.replace(last, earlier=tuple(earlier))
 
 
-def _call_of(place: int, reply: ChatAnswer) -> _Call:
+def _call_of(index: int, reply: ChatAnswer) -> _Call:
     """The single call of a reply that `AgentCalls` recorded."""
     function = reply.message["tool_calls"][0]["function"]
     status = next(iter(reply.statuses), None)
-    return _Call(place, _key(function), function, next(iter(reply.tool_answers), None), status, reply)
+    return _Call(index, _key(function), function, next(iter(reply.tool_answers), None), status, reply)
 
 
 def _key(function: Mapping[str, Any]) -> tuple[object, object]:
@@ -395,7 +395,7 @@ def _claims(
 
 def _alone(call: _Call, others: Sequence[_Call], zeros: Mapping[str, Any]) -> ChatAnswer:
     """The reply of a call that the agent left out, among all of these."""
-    unanswered = sum(call.begins <= each.place < call.place for each in others)
+    unanswered = sum(call.begins <= each.order < call.order for each in others)
     return structs.replace(call.reply, **zeros, unanswered_before=unanswered)
 
 
@@ -403,7 +403,7 @@ def _unanswered(number: int, matched: Mapping[tuple[int, int], _Call]) -> int:
     """How many returned replies before this one were not answered when its first call began."""
     begins = [call.begins for (at, _), call in matched.items() if at == number]
     running = [
-        at for (at, _), call in matched.items() if begins and at < number and call.place >= min(begins)
+        at for (at, _), call in matched.items() if begins and at < number and call.order >= min(begins)
     ]
     return number - min(running, default=number)
 
@@ -429,7 +429,7 @@ def _with_answers(reply: ChatAnswer, by_index: Mapping[int, _Call]) -> ChatAnswe
             by_suite[index] = any(call.reply.ran_by_suite)
     message = {**reply.message, "tool_calls": calls} if calls else reply.message
     agent = reply.agent or next((each.reply.agent for each in by_index.values()), None)
-    ran = {str(calls[index].get("id")): each.place for index, each in by_index.items()}
+    ran = {str(calls[index].get("id")): each.order for index, each in by_index.items()}
     reply = answers_in_order(
         structs.replace(
             reply,

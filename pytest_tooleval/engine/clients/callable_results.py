@@ -101,13 +101,13 @@ def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) ->
     new call is cut off. System prompts, which may be the agent's own, and empty messages do not count.
     """
     spoken = [index for index, message in enumerate(messages) if _speaks(message)]
-    asked = [dict(message) for message in prompt if _speaks(message)]
+    prompts = [dict(message) for message in prompt if _speaks(message)]
     # Tool answers are often shortened or rewritten.
     for inexact in ((), ("assistant", "tool"), ("user", "tool")):
         returned = [_compared(messages[index], inexact) for index in spoken]
-        sent = [_compared(message, inexact) for message in asked]
-        for start, message in enumerate(asked):
-            length = len(asked) - start
+        sent = [_compared(message, inexact) for message in prompts]
+        for start, message in enumerate(prompts):
+            length = len(prompts) - start
             begins = start == 0 or message.get("role") == "user"
             if begins and returned[:length] == sent[start:]:
                 return messages[spoken[length - 1] + 1 :]

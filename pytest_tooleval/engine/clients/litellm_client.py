@@ -176,8 +176,8 @@ class LitellmClient:
         texts = [json.dumps({"error": body}, default=str) for body in bodies if isinstance(body, dict)]
         text = _text_of(error)
         detail = _clean(text)
-        asked = request.messages
-        answers = (refused_answer(status, each, detail, latency_s, asked) for each in [*texts, text])
+        messages = request.messages
+        answers = (refused_answer(status, each, detail, latency_s, messages) for each in [*texts, text])
         refused = next((answer for answer in answers if answer is not None), None)
         if refused is not None or not _NO_MESSAGE.search(text):
             return refused

@@ -201,7 +201,7 @@ def spoken_text(text: str) -> str:
 
 
 def refused_answer(
-    status: object, text: str, detail: str, latency_s: float, asked: Sequence[Mapping[str, Any]]
+    status: object, text: str, detail: str, latency_s: float, messages: Sequence[Mapping[str, Any]]
 ) -> ChatAnswer | None:
     """The model's answer in a response with an error status; None if it is really an error.
 
@@ -217,7 +217,7 @@ def refused_answer(
         content, reason = as_text(error.get("failed_generation")), "tool_use_failed"
     elif status in (400, 403, 422) and _BLOCKED.search(f"{detail} {codes}"[:_READ]):
         content, reason = None, "content_filter"
-    elif (quoted := quoted_call(detail)) is not None and not _holds_broken_calls(asked):
+    elif (quoted := quoted_call(detail)) is not None and not _holds_broken_calls(messages):
         content, reason = quoted, UNPARSED
     else:
         return None

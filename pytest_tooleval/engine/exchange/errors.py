@@ -31,6 +31,6 @@ class ParameterRefused(ModelError):
 class NotRecorded(ModelError):
     """The answer to `asked` is not on the cassette, and may not be requested."""
 
-    def __init__(self, asked: Mapping[str, Any], message: str = "") -> None:
+    def __init__(self, question: Mapping[str, Any], message: str = "") -> None:
         super().__init__(message, kind="replay")
-        self.asked = asked
+        self.asked = question

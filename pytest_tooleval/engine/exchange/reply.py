@@ -39,8 +39,8 @@ def read_reply(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> Rep
     Calls that the model wrote as text are recovered, unless `tool_choice` is `none`.
     """
     message = dict(answer.message)
-    asked = choice_text(request.tool_choice) if request.tools else None
-    tool_choice = answer.fallbacks.get("tool_choice", asked)
+    choice = choice_text(request.tool_choice) if request.tools else None
+    tool_choice = answer.fallbacks.get("tool_choice", choice)
     reply = read_message(
         message,
         text_of(message),

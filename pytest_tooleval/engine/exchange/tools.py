@@ -51,7 +51,10 @@ def known_in_request(request: ChatRequest, *, in_text: bool) -> KnownTools:
         for tool in request.tools
     )
     return KnownTools.of(
-        tools, exact=reading.exact_names, prefix=reading.prefix, in_text=in_text and reading.text_calls
+        tools,
+        is_exact=reading.exact_names,
+        prefix=reading.prefix,
+        in_text=in_text and reading.text_calls,
     )
 
 

@@ -21,7 +21,7 @@ _MARGIN = 1.25
 _MAX_TOKENS = ("max_tokens", "max_completion_tokens")
 
 
-class UsageBounds(NamedTuple):
+class Bounds(NamedTuple):
     """The most tokens for each byte of a request, the longest answer, and the highest cost so far."""
 
     tokens_per_byte: float = 0.0
@@ -29,7 +29,7 @@ class UsageBounds(NamedTuple):
     dearest: float = 0.0
 
     @classmethod
-    def of(cls, request: ChatRequest, answer: ChatAnswer) -> UsageBounds:
+    def of(cls, request: ChatRequest, answer: ChatAnswer) -> Bounds:
         tokens = answer.prompt_tokens if answer.earlier is None else None  # an agent asks on its own
         return cls(
             (tokens or 0) / request_size(request),
@@ -37,8 +37,8 @@ class UsageBounds(NamedTuple):
             sum(each.cost_usd or 0.0 for each in answer.replies),
         )
 
-    def and_also(self, other: UsageBounds) -> UsageBounds:
-        return UsageBounds(
+    def and_also(self, other: Bounds) -> Bounds:
+        return Bounds(
             max(self.tokens_per_byte, other.tokens_per_byte),
             max(self.longest, other.longest),
             max(self.dearest, other.dearest),
@@ -60,12 +60,12 @@ def has_price(spec: ModelSpec) -> bool:
     return _most_usd(spec, 1, 1) is not None
 
 
-def reserve_for(spec: ModelSpec, request: ChatRequest, seen: UsageBounds | None) -> float:
+def reserve_for(spec: ModelSpec, request: ChatRequest, seen: Bounds | None) -> float:
     """Dollars to reserve for a request to a model with a price; `seen` is None before its first answer.
 
     For an agent, whose requests are unknown, that is its highest cost so far.
     """
-    past = seen or UsageBounds()
+    past = seen or Bounds()
     if isinstance(spec, Agent):
         return past.dearest
     limits = [request.sampling[name] for name in _MAX_TOKENS if request.sampling.get(name)]

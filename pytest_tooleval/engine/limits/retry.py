@@ -78,9 +78,9 @@ async def with_retries(
 def _exhausted(error: ModelError, attempts: int, seconds: float) -> ModelError:
     tried = f"after {attempts} attempts in {seconds:.0f} s" if attempts > 1 else "after one attempt"
     long_wait = error.retry_after is not None and error.retry_after > 60
-    asked = f"; the provider asks to wait {error.retry_after:.0f} s" if long_wait else ""
+    wait_text = f"; the provider asks to wait {error.retry_after:.0f} s" if long_wait else ""
     return ModelError(
-        f"{error.message} ({tried}{asked})",
+        f"{error.message} ({tried}{wait_text})",
         kind=error.kind,
         retry_after=error.retry_after,
         # A wait of minutes means a quota, which would also stop all other cases of the model.

@@ -18,7 +18,7 @@ from ...record.run import Payments, add_up
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..models.spec import ModelSpec
 from .ledger import Ledger, count
-from .reserves import UsageBounds, has_price, reserve_for
+from .reserves import Bounds, has_price, reserve_for
 
 _ROUNDING = 1e-9  # ten answers of 5 cents each add up to a little less than 50 cents
 _TICK_S = 0.02
@@ -53,7 +53,7 @@ class Spending:
         # Sums over all processes: open reserves, possible bills for lost answers, known costs.
         self._open: dict[str, _Reserve] = {}
         self._lost_usd = 0.0
-        self._seen: dict[str, UsageBounds] = {}
+        self._seen: dict[str, Bounds] = {}
         self._turns: dict[str, asyncio.Lock] = {}
         self._reading = threading.Lock()  # other threads report what was spent
 
@@ -106,7 +106,7 @@ class Spending:
         finally:
             answer = reserved.answer
             self._record(
-                {"end": name, "lost": may_be_billed, "seen": answer and UsageBounds.of(request, answer)}
+                {"end": name, "lost": may_be_billed, "seen": answer and Bounds.of(request, answer)}
             )
 
     def _reserve(self, spec: ModelSpec, request: ChatRequest) -> str | None:
@@ -165,5 +165,5 @@ class Spending:
         elif (ended := self._open.pop(event["end"], None)) is not None:
             self._lost_usd += ended.usd if event["lost"] else 0.0
             if event["seen"] is not None:
-                before = self._seen.get(ended.model, UsageBounds())
-                self._seen[ended.model] = before.and_also(UsageBounds(*event["seen"]))
+                before = self._seen.get(ended.model, Bounds())
+                self._seen[ended.model] = before.and_also(Bounds(*event["seen"]))

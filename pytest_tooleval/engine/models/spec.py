@@ -218,8 +218,8 @@ class HttpModel(_Model):
     @property
     def provider(self) -> Provider:
         """The model's provider; a row without a name if it is unknown."""
-        asked = self.extra.get("custom_llm_provider") or provider_of(self.model)
-        return PROVIDERS.get("openai" if self.api == "openai" else str(asked), UNKNOWN_PROVIDER)
+        provider = self.extra.get("custom_llm_provider") or provider_of(self.model)
+        return PROVIDERS.get("openai" if self.api == "openai" else str(provider), UNKNOWN_PROVIDER)
 
     @property
     def protocol(self) -> Protocol | None:

@@ -88,7 +88,7 @@ class LiveTools(ToolSource):
         trial: int,
         allowed: Sequence[str] = (),
         *,
-        fresh: bool = False,
+        is_fresh: bool = False,
     ) -> None:
         self._live = live
         self._wanted = case.live_tools
@@ -97,7 +97,7 @@ class LiveTools(ToolSource):
         self._allowed = allowed
         self._model = model
         self._trial = trial
-        self._fresh = fresh
+        self._is_fresh = is_fresh
         self._replayed = False
         self.refusal = _refusal(live.server, case, allowed)
         self._stack = AsyncExitStack()
@@ -116,24 +116,24 @@ class LiveTools(ToolSource):
         return ToolAnswer(content)
 
     async def _recorded(self, call: ToolCall, messages: Sequence[Message]) -> Content:
-        asked = self._question(call, messages)
-        key = key_of(asked)
+        question = self._question(call, messages)
+        key = key_of(question)
         cassette = self._live.cassette
         answer = None if cassette is None else cassette.find(key)
         recorded: Content | None = None if answer is None else answer.message.get("content", "")
-        if recorded is not None and not (self._fresh and cassette is not None and cassette.may_ask):
+        if recorded is not None and not (self._is_fresh and cassette is not None and cassette.may_ask):
             self._replayed = True
             return recorded
         if cassette is not None and not cassette.may_ask:
-            raise cassette.not_recorded(asked, "run", call.name)
+            raise cassette.not_recorded(question, "run", call.name)
         self._require_allowed(call)
-        if self._replayed and not self._fresh:
-            self._fresh = True
+        if self._replayed and not self._is_fresh:
+            self._is_fresh = True
             raise BeginAnew
-        self._fresh = True
+        self._is_fresh = True
         content = await self._run(call)
         if cassette is not None and content != recorded:
-            cassette.add(key, asked, ChatAnswer({"role": "tool", "content": content}))
+            cassette.add(key, question, ChatAnswer({"role": "tool", "content": content}))
         return content
 
     async def _run(self, call: ToolCall) -> Content:

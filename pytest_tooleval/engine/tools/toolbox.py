@@ -170,10 +170,10 @@ class Toolbox:
         call = self._named(call)
         offered = self._offered(call)
         for source in self._sources:
-            asked = call if source.answers_all else offered
-            if isinstance(asked, ToolAnswer) or (repeated and source.is_live):
+            own_call = call if source.answers_all else offered
+            if isinstance(own_call, ToolAnswer) or (repeated and source.is_live):
                 continue
-            answer = await source.answer(asked, names, messages)
+            answer = await source.answer(own_call, names, messages)
             if answer is not None:
                 failed = answer.by_suite and reports_error(answer.text)
                 return answer._replace(status="error") if failed else answer
@@ -192,13 +192,13 @@ class Toolbox:
         """Whether one of these calls is forbidden."""
         if not self.case.forbids or not calls:
             return False
-        asked = self.case, list(map(self._named, calls)), self._turn
+        arguments = self.case, list(map(self._named, calls)), self._turn
         try:
             asyncio.get_running_loop()
         except RuntimeError:  # of a recorded answer, which is read without one
-            return _is_forbidden(*asked)
+            return _is_forbidden(*arguments)
         # In a thread, because a slow pattern must not block the loop.
-        return await asyncio.to_thread(_is_forbidden, *asked)
+        return await asyncio.to_thread(_is_forbidden, *arguments)
 
     def _named(self, call: ToolCall) -> ToolCall:
         """The call with its tool's full name, because agents may leave out the namespace."""

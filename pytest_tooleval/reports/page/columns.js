@@ -5,7 +5,7 @@ import { capitalized, el, isolated, listTable, metricName, numberCell, outcomeTe
 import { UNKNOWN, countText, isKnown, pText, pointsText, scoreText, secondsText, tokensText, usdText } from "./numbers.js";
 
 /** @import { Child } from "./dom.js" */
-/** @typedef {{path: string[], heading: string, format: string, about: string, tone: string, seldom: boolean}} Column */
+/** @typedef {{path: string[], heading: string, format: string, about: string, tone: string, is_rare: boolean}} Column */
 /** @typedef {{columns: Column[], records: any[]}} Table */
 
 /** Formats that are texts and no numbers. */

@@ -97,7 +97,7 @@ export function answerText(trial) {
 
 /** @param {Trial} trial @param {Column[]} columns */
 function trialFacts(trial, columns) {
-  const measured = columns.map((column) => /** @type {[string, Child]} */ ([capitalized(column.heading), !(column.seldom && !valueIn(trial, column)) && el("span", {}, ...valueNodes(trial, column))]));
+  const measured = columns.map((column) => /** @type {[string, Child]} */ ([capitalized(column.heading), !(column.is_rare && !valueIn(trial, column)) && el("span", {}, ...valueNodes(trial, column))]));
   return factList([
     ["Result", trial.error ? outcomeText("error") : outcomeText(trial.passed ? "passed" : "failed")],
     ["Failure", trial.failure && shown(trial.failure.replace(/_/g, " "))],

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from ...errors import CannotCompare, WorldError
 from ...findings import Finding, Findings, Loc
-from ...record.results import ABSENT_TEXT
+from ...record.results import ABSENT
 from ...record.status import reports_error
 from ...suite.case import ResolvedCase
 from ...suite.checks.conversation import unplayable
@@ -166,6 +166,6 @@ def _play(
             for path, wanted in (expected.expected_state or {}).items():
                 row = state_row(case, state, path, wanted)
                 if row.value < 1.0:
-                    got = row.reason if row.actual == ABSENT_TEXT else f"they lead to {row.actual}"
+                    got = row.reason if row.actual == ABSENT else f"they lead to {row.actual}"
                     message = f"the expected calls do not lead to this: {got}"
                     yield Finding((*loc, "expected_state", path), message)

@@ -141,12 +141,12 @@ def passes_silent_agent(case: ResolvedCase, scorers: Sequence[Scorer] = ()) -> b
     """Whether an agent that makes no call passes the case, whatever the texts that it should say."""
     if _fails_anyway(case):
         return False
-    asked = _without_texts(case)
-    replies = [Reply(message=_DONE, prompt=_NEXT if turn else ()) for turn in range(len(asked.turns))]
+    plain = _without_texts(case)
+    replies = [Reply(message=_DONE, prompt=_NEXT if turn else ()) for turn in range(len(plain.turns))]
     transcript = Transcript((), tuple(replies))
-    values = {metric: draft.value for metric, draft in assess(asked, transcript).drafts.items()}
+    values = {metric: draft.value for metric, draft in assess(plain, transcript).drafts.items()}
     for scorer in scorers:
-        values |= {name: score.value for name, score in run_scorer(scorer, asked, transcript).items()}
+        values |= {name: score.value for name, score in run_scorer(scorer, plain, transcript).items()}
     thresholds = {metric: least for metric, least in case.thresholds.items() if metric in values}
     return judges(thresholds) and not missed_thresholds(values, thresholds)
 

@@ -309,7 +309,7 @@ def test_tool_code_that_calls_a_known_tool_and_cannot_be_read_is_no_text(code: s
 )
 def test_a_decorated_name_is_the_known_tool(name: str, known: str) -> None:
     assert TOOLS.canonical_name(name) == known
-    assert TOOLS._replace(exact=True).canonical_name(name) == name
+    assert TOOLS._replace(is_exact=True).canonical_name(name) == name
 
 
 def test_a_decorated_name_that_fits_two_tools_is_neither() -> None:

@@ -402,7 +402,7 @@ async def test_a_rerun_asks_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     use_clients(monkeypatch, {"m": client})
     gateway, cassette = gateway_to(), Cassette(tmp_path / "c.jsonl")
     await gateway.reply(request(), Context(cassette=cassette))
-    assert not (await gateway.reply(request(), Context(cassette=cassette, fresh=True))).cached
+    assert not (await gateway.reply(request(), Context(cassette=cassette, is_fresh=True))).cached
     assert len(client.requests) == 2
 
 

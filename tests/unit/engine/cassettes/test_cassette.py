@@ -83,7 +83,7 @@ def test_the_later_of_two_answers_counts_in_a_large_cassette(path: Path, may_ask
     cassette = Cassette(path, may_ask=may_ask)
     found = cassette.find(KEY)
     assert found == later
-    assert cassette.find_in_memory(KEY) is found
+    assert cassette.peek(KEY) is found
     assert cassette.find("other") == ANSWER
     assert not cassette.is_empty
 
@@ -289,9 +289,7 @@ def test_an_answer_of_changed_modules_is_not_found(path: Path, tmp_path: Path) -
     mine, other = (Cassette(path, claims=claims(path), fingerprint=today) for _ in range(2))
     for cassette in (mine, other):
         assert [
-            find(key, tmp_path)
-            for find in (cassette.find, cassette.find_in_memory)
-            for key in ("one", "two")
+            find(key, tmp_path) for find in (cassette.find, cassette.peek) for key in ("one", "two")
         ] == [None] * 4
     assert read == [tmp_path / name for name in ("a.py", "b.py")] * 2
     later = structs.replace(ANSWER, prompt_tokens=7)
