@@ -10,14 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from ..checkout.ci import CiJob
-from ..checkout.git import (
-    deepen,
-    git_output,
-    git_state,
-    is_shallow,
-    parents_of_head,
-    path_within,
-)
+from ..checkout.git import deepen, git_output, git_state, is_shallow, parents_of_head, path_within
 from ..errors import NoBaseline, ToolevalError
 from ..record.results import CaseResult, CaseRow
 from ..text import plural, printable

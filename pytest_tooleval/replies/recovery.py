@@ -26,7 +26,7 @@ from ..record.unread import Owner, Unread
 from ..record.untrusted import as_text
 from .code_and_thinking import FENCE, STARTS, THINKING, TICKS, Code, begin_of_answer, end_of_thought
 from .dialects import DIALECTS, options_for
-from .dialects.dialect import DECODER, BadCall, Cursor, Dialect, NotACall, TextCall
+from .dialects.dialect import DECODER, BadCall, Cursor, Dialect, NotACall, RawCall
 from .dialects.json_calls import calls_in_json, read_values
 from .dialects.pythonic import read_list
 
@@ -75,7 +75,7 @@ NO_READING = Reading(())
 class _Text(NamedTuple):
     """The calls in a text, what could not be read, and the text around them."""
 
-    calls: tuple[TextCall, ...] = ()
+    calls: tuple[RawCall, ...] = ()
     dialect: str = ""
     unread: tuple[Unread, ...] = ()
     prose: str = ""
@@ -130,7 +130,7 @@ def _native(call: object, offered: KnownTools, cut_off: bool) -> ToolCall:
     return offered.read(ToolCall.coerce(call), namespace, cut_off=cut_off)
 
 
-def _call_of(written: TextCall, offered: KnownTools) -> ToolCall:
+def _call_of(written: RawCall, offered: KnownTools) -> ToolCall:
     """Make a call, whose arguments are text if a key appears twice in them."""
     call = ToolCall.parse(written.name, written.arguments, written.id)
     if isinstance(written.arguments, dict) and call.arguments is not None:
@@ -215,7 +215,7 @@ def _opened_at(text: str, start: int, offered: KnownTools) -> tuple[Dialect, re.
     return None
 
 
-def _whole_reply(text: str, offered: KnownTools) -> tuple[TextCall, ...]:
+def _whole_reply(text: str, offered: KnownTools) -> tuple[RawCall, ...]:
     """Return the calls of a reply that consists only of calls to known tools; otherwise empty."""
     language, body = _unfenced(_without_tokens(text))
     if not body.startswith(("{", "[")) and language != _TOOL_CODE:
@@ -250,7 +250,7 @@ def _unfenced(text: str) -> tuple[str, str]:
     return (language.strip(), body.strip()) if newline else ("", "")
 
 
-def _python_calls(cursor: Cursor) -> Iterator[TextCall]:
+def _python_calls(cursor: Cursor) -> Iterator[RawCall]:
     """Read calls as in Python, one or a list on each line, perhaps in `print(...)`."""
     printed = _PRINTED.match(cursor.text)
     inner = Cursor(printed[1], 0, cursor.schema_of) if printed else cursor
@@ -267,7 +267,7 @@ class _Scan:
         self._at = begin
         self._offered = offered
         self._code = Code(text)
-        self._calls: list[TextCall] = []
+        self._calls: list[RawCall] = []
         self._prose: list[str] = []
         self._unread: list[Unread] = []
         self._dialect = ""
@@ -339,7 +339,7 @@ class _Scan:
 
     def _opened(self, dialect: Dialect, opened: re.Match[str]) -> int:
         cursor = Cursor(self._text, opened.end(), self._offered.schema_of)
-        calls: list[TextCall] = []
+        calls: list[RawCall] = []
         try:
             calls.extend(dialect.read(cursor, opened))
         except NotACall:
@@ -351,10 +351,10 @@ class _Scan:
                 Unread.at("content", raw, f"a {dialect.name} call: {why}", dialect=dialect.name)
             )
             if isinstance(error, BadCall) and error.name:
-                calls.append(TextCall(error.name, raw))
+                calls.append(RawCall(error.name, raw))
         self._add(calls, dialect.name)
         return max(cursor.at, opened.start() + 1)
 
-    def _add(self, calls: list[TextCall] | tuple[TextCall, ...], dialect: str) -> None:
+    def _add(self, calls: list[RawCall] | tuple[RawCall, ...], dialect: str) -> None:
         self._calls.extend(calls)
         self._dialect = self._dialect or dialect

@@ -24,14 +24,7 @@ from ..text import plural, shown
 from ..verdicts.run_summary import OTHER_TEST, excused_words, run_summary
 from ..verdicts.summary import group_by
 from .columns import Column, RowDict, Table, cell, value_in
-from .comparison import (
-    ListedCase,
-    case_lists,
-    change_text,
-    compared_text,
-    listed_cases,
-    metrics_table,
-)
+from .comparison import ListedCase, case_lists, change_text, compared_text, listed_cases, metrics_table
 from .mixed_up import mixed_up
 from .model_lines import ModelLine, ModelVerdict, model_lines
 from .notes import fallbacks_text

@@ -32,14 +32,7 @@ from ..suite.resolved import accepts, is_expected
 from ..text import json_text, plural
 from .assessment import Assessment, CheckLine, Draft, Explained, SpanCheck, ToolsAndCall, held_text
 from .expected_tool import BestCall, choose
-from .extra_calls import (
-    MORE_OFTEN,
-    explain_extra,
-    no_extra_calls,
-    shared_out,
-    telling_metrics,
-    weigh,
-)
+from .extra_calls import MORE_OFTEN, explain_extra, no_extra_calls, shared_out, telling_metrics, weigh
 from .one_call import check_arguments, check_tool, same_call, shown_names
 from .texts import mean_with, text_checks, with_texts
 

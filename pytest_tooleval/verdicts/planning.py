@@ -11,12 +11,7 @@ from ..figures import TOLERANCE, given_text
 from ..record.results import CaseRow
 from ..text import plural
 from .rules import MODEL, PASS_RATE, Rule, groups_of
-from .statistics import (
-    cluster_sums,
-    clusters_of,
-    mean_interval,
-    wilson,
-)
+from .statistics import cluster_sums, clusters_of, mean_interval, wilson
 
 MAX_CASES = 10_000
 

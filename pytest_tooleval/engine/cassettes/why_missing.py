@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...text import first_few, json_text, shorten
-from ..exchange.tools import tool_fields
+from ..exchange.tools import tool_body
 from .questions import canonical, definitions, summary
 
 _FIELDS = (
@@ -179,7 +179,7 @@ def _fields(question: Mapping[str, Any]) -> Sequence[str]:
 def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:
     """A tool's fields, without the level of `function` or `custom`."""
     others = {field: value for field, value in tool.items() if field not in ("function", "custom")}
-    return {**others, **tool_fields(tool)}
+    return {**others, **tool_body(tool)}
 
 
 def _difference(field: str, old: Any, new: Any) -> Iterator[str]:

@@ -28,7 +28,7 @@ from ...text import first_few, shorten
 from ..exchange.chat import ChatAnswer
 from ..exchange.tool_answers import CallAnswerer
 from .callable_results import answers_in_order
-from .transport import ANSWER_BYTES
+from .transport import BODY_BYTES
 
 # The answer of `call_tool`; for `before_tool`, the refusal or None.
 _Waiting = concurrent.futures.Future["str | None"]
@@ -221,13 +221,13 @@ class AgentCalls:
         # The replies keep any keys until they are compared with the agent's replies.
         call = self._read(pending, id)
         is_over = len(self.replies) >= self._toolbox.most_calls
-        if (is_over or self._size > ANSWER_BYTES) and not await self._toolbox.forbids([call]):
+        if (is_over or self._size > BODY_BYTES) and not await self._toolbox.forbids([call]):
             future.set_exception(RunIsOver())
             self.stopped = is_over
             if is_over:
                 return
             raise ModelError(
-                f"the calls are larger than {ANSWER_BYTES // 2**20} MiB in total",
+                f"the calls are larger than {BODY_BYTES // 2**20} MiB in total",
                 kind="bad_response",
             )
         try:

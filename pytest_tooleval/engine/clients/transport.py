@@ -21,7 +21,7 @@ from ..protocols.builder import EXTENSIONS
 from .message_parts import without_nulls
 
 # The longest answer that is read, uncompressed.
-ANSWER_BYTES = 32 * 1024 * 1024
+BODY_BYTES = 32 * 1024 * 1024
 _OF_CHOICE = ("message", "logprobs")
 _NATIVE = (ITEMS, BLOCKS, PARTS, CONTAINER, *EXTENSIONS)
 
@@ -103,8 +103,8 @@ def connection_error(
 
 def extend(body: bytearray, part: bytes) -> None:
     """Add a part of an answer. Raises ModelError if it gets too long."""
-    if len(body) + len(part) > ANSWER_BYTES:
-        text = f"the answer is longer than {ANSWER_BYTES // 2**20} MiB"
+    if len(body) + len(part) > BODY_BYTES:
+        text = f"the answer is longer than {BODY_BYTES // 2**20} MiB"
         raise ModelError(text, kind="bad_response", answered=True)
     body += part
 

@@ -14,14 +14,14 @@ from .chat import ChatRequest
 RawTool = Mapping[str, Any]
 
 
-def tool_fields(tool: RawTool) -> Mapping[str, Any]:
+def tool_body(tool: RawTool) -> Mapping[str, Any]:
     """The fields of a function or a custom tool; none for a provider's own tool."""
     return tool.get("function") or tool.get("custom") or {}
 
 
 def function_name(tool: RawTool) -> str:
     """The name of a function or a custom tool."""
-    return str((tool_fields(tool) or tool).get("name", ""))
+    return str((tool_body(tool) or tool).get("name", ""))
 
 
 def _space_of(tool: RawTool) -> str | None:

@@ -16,15 +16,7 @@ from ...errors import ModelError
 from ...jsonschemas.subschemas import recursion
 from ...text import first_few
 from ..exchange.chat import ChatRequest
-from ..exchange.tools import (
-    RawTool,
-    as_function,
-    function_name,
-    named_by,
-    naming,
-    tool_fields,
-    tool_kind,
-)
+from ..exchange.tools import RawTool, as_function, function_name, named_by, naming, tool_body, tool_kind
 from ..models.spec import Agent, Builtin, HttpModel, ModelSpec
 from ..models.traits import needs_responses, searches_tools
 
@@ -145,7 +137,7 @@ def _reconciled(
         apart["tools.allowed_callers"] = f"only direct calls of {names}, {_BEYOND_PROGRAMS}"
         for index in direct:
             tools[index] = _plain(tools[index], ["allowed_callers"], ())
-    wanted = {feature for tool in tools for feature in tool_fields(tool)}
+    wanted = {feature for tool in tools for feature in tool_body(tool)}
     if protocol == "anthropic" and {"defer_loading", "input_examples"} <= wanted & {*features}:
         apart["tools.input_examples"] = _BESIDE_DEFERRED
         tools = [_plain(tool, ["input_examples"], ()) for tool in tools]
@@ -153,7 +145,7 @@ def _reconciled(
 
 
 def _is_beyond_programs(tool: RawTool) -> bool:
-    function = tool_fields(tool)
+    function = tool_body(tool)
     if "programmatic" not in (function.get("allowed_callers") or ()):
         return False
     return bool(function.get("strict")) or recursion(function.get("parameters") or {}) is not None
@@ -176,7 +168,7 @@ def wanted_by(request: ChatRequest) -> frozenset[Feature]:
     """The features that a request needs."""
     features: set[Feature] = set()
     for tool in request.tools:
-        features |= {feature for feature in FEATURES if feature in tool_fields(_stated(tool))}
+        features |= {feature for feature in FEATURES if feature in tool_body(_stated(tool))}
         features |= {name for name in ("custom", "namespace") if name in tool}
     if isinstance(request.tool_choice, Mapping) and "allowed_tools" in request.tool_choice:
         features.add("allowed_tools")

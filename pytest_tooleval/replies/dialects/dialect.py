@@ -22,7 +22,7 @@ LIST_NEXT = rf"(?=(?:\[\s*)?{_OBJECT})"
 NAME = r"""[^\s<>{}\[\]()"'`=]{1,200}"""
 
 
-class TextCall(NamedTuple):
+class RawCall(NamedTuple):
     """A call in a text. `arguments` are an object, or text that should be one; None: there are none."""
 
     name: str
@@ -134,7 +134,7 @@ class Dialect:
     name: str
     models: str
     opener: str
-    read: Callable[[Cursor, re.Match[str]], Iterator[TextCall]]
+    read: Callable[[Cursor, re.Match[str]], Iterator[RawCall]]
     counts: Callable[[re.Match[str], SchemaOf], bool] = lambda opened, schema_of: True
     starts: str = "<"
     vllm: str = ""

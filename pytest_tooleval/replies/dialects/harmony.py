@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS_NEXT, BadCall, Cursor, Dialect, TextCall
+from .dialect import ARGUMENTS_NEXT, BadCall, Cursor, Dialect, RawCall
 from .xml_calls import as_json
 
 _END = re.compile(r"<\|(?:call|end|return|start|channel)\|>|\Z")
@@ -17,7 +17,7 @@ _TYPE = r"\s*(?:<\|constrain\|>\s*)?(?:\w+\s*)?"
 _BODY = r"(?:<\|message\|>|(?=\{))"
 
 
-def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
+def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[RawCall]:
     name = opened["channel"] or opened["role"] or opened["bare"]
     end = _END.search(cursor.text, cursor.at)
     assert end is not None
@@ -25,7 +25,7 @@ def _read(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
     if not isinstance(as_json(text), dict):
         raise BadCall("its arguments are not a JSON object, or are cut off", name)
     cursor.at = end.end() if end[0] in ("<|call|>", "<|end|>", "<|return|>") else max(begin, end.start())
-    yield TextCall(name, text)
+    yield RawCall(name, text)
 
 
 HARMONY = Dialect(

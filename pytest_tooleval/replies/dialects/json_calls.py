@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...record.repeated_keys import Ambiguous
-from .dialect import JSON_NEXT, LIST_NEXT, BadCall, Cursor, Dialect, TextCall
+from .dialect import JSON_NEXT, LIST_NEXT, BadCall, Cursor, Dialect, RawCall
 
 _NAME_KEYS = ("name", "tool_name")
 _ARGUMENT_KEYS = ("arguments", "parameters")
@@ -20,10 +20,10 @@ JSON_BEGINS = re.compile(r"(?=(?:\[\s*)?\{)")
 _SEPARATORS = re.compile(r"[;,]?\s*(?=[{\[])")
 
 
-def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[TextCall]]:
+def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[RawCall]]:
     """Return a reader of JSON calls up to one of these closing tags; none: the JSON ends them."""
 
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[RawCall]:
         yield from read_values(cursor)
         cursor.skip("```")
         cursor.close(*closers)
@@ -31,14 +31,14 @@ def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[TextCal
     return read
 
 
-def read_values(cursor: Cursor) -> Iterator[TextCall]:
+def read_values(cursor: Cursor) -> Iterator[RawCall]:
     """Read JSON values as long as they follow each other. Raises Broken."""
     yield from calls_in_json(cursor.json())
     while cursor.match(_SEPARATORS):
         yield from calls_in_json(cursor.json())
 
 
-def calls_in_json(value: Any) -> Iterator[TextCall]:
+def calls_in_json(value: Any) -> Iterator[RawCall]:
     """Yield the calls of a value. Raises Broken if it holds anything else."""
     members = value if isinstance(value, list) else [value]
     if isinstance(value, dict) and set(value) == {"tool_calls"}:
@@ -48,7 +48,7 @@ def calls_in_json(value: Any) -> Iterator[TextCall]:
         yield _call(member)
 
 
-def _call(data: Any) -> TextCall:
+def _call(data: Any) -> RawCall:
     if isinstance(data, dict) and isinstance(data.get("function"), dict):
         data = data["function"]
     if not isinstance(data, dict):
@@ -61,8 +61,8 @@ def _call(data: Any) -> TextCall:
     if len(keys) > 1 or set(data) - _OTHER_KEYS - {*names} != set(keys):
         raise BadCall("it has more than a name and arguments", name)
     if isinstance(data, Ambiguous):
-        return TextCall(name, f"(a key of the call appears twice) {json.dumps(data)}")
-    return TextCall(name, data[keys[0]] if keys else None)
+        return RawCall(name, f"(a key of the call appears twice) {json.dumps(data)}")
+    return RawCall(name, data[keys[0]] if keys else None)
 
 
 HERMES = Dialect(

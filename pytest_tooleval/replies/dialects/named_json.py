@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .dialect import ARGUMENTS_NEXT, LIST_NEXT, NAME, BadCall, Cursor, Dialect, TextCall
+from .dialect import ARGUMENTS_NEXT, LIST_NEXT, NAME, BadCall, Cursor, Dialect, RawCall
 from .json_calls import read_values
 
 _KIMI_ID = re.compile(r"(?:functions\.)?(?P<name>.+?)(?::\d+)?")
 
 
-def _read_kimi(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
+def _read_kimi(cursor: Cursor, opened: re.Match[str]) -> Iterator[RawCall]:
     match = _KIMI_ID.fullmatch(opened["kimi"])
     name = match["name"] if match else opened["kimi"]
     value = cursor.arguments(name)
     cursor.close("<|tool_call_end|>")
     cursor.skip("<|tool_calls_section_end|>")
-    yield TextCall(name, value, opened["kimi"])
+    yield RawCall(name, value, opened["kimi"])
 
 
 KIMI = Dialect(
@@ -40,13 +40,13 @@ KIMI = Dialect(
 _MISTRAL_NAMED = re.compile(rf"(?P<name>{NAME})\s*(?:\[CALL_ID\]\s*(?P<id>\w+)\s*)?(?:\[ARGS\]|(?=\{{))")
 
 
-def _read_mistral(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
+def _read_mistral(cursor: Cursor, _: re.Match[str]) -> Iterator[RawCall]:
     if cursor.rest[:1] in ("[", "{"):
         yield from read_values(cursor)
         return
     while named := cursor.match(_MISTRAL_NAMED):
         value = cursor.arguments(named["name"])
-        yield TextCall(named["name"], value, named["id"])
+        yield RawCall(named["name"], value, named["id"])
 
 
 MISTRAL = Dialect(
@@ -61,11 +61,11 @@ MISTRAL = Dialect(
 )
 
 
-def _read_llama(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
+def _read_llama(cursor: Cursor, opened: re.Match[str]) -> Iterator[RawCall]:
     name = opened["llama"]
     value = cursor.arguments(name)
     cursor.close("</function>")
-    yield TextCall(name, value)
+    yield RawCall(name, value)
 
 
 LLAMA_FUNCTION = Dialect(
@@ -88,7 +88,7 @@ _SEP = _token("tool sep")
 _FENCE_END = re.compile(r"```")
 
 
-def _read_deepseek(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
+def _read_deepseek(cursor: Cursor, opened: re.Match[str]) -> Iterator[RawCall]:
     name = (opened["fenced"] or opened["plain"]).strip()
     value = cursor.arguments(name)
     if opened["fenced"]:
@@ -96,7 +96,7 @@ def _read_deepseek(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
     if not cursor.match(_CALL_END) and cursor.rest:
         raise BadCall("its end is missing", name)
     cursor.match(_CALLS_END)
-    yield TextCall(name, value)
+    yield RawCall(name, value)
 
 
 DEEPSEEK = Dialect(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .dialect import LIST_NEXT, BadCall, Cursor, Dialect, TextCall
+from .dialect import LIST_NEXT, BadCall, Cursor, Dialect, RawCall
 from .json_calls import JSON_BEGINS, read_values
 
 _MOST_LEVELS = 100
@@ -26,7 +26,7 @@ _WORDS = {"True": True, "true": True, "False": False, "false": False, "None": No
 _QUOTES = ("<escape>", '<|"|>')
 
 
-def read_list(cursor: Cursor) -> Iterator[TextCall]:
+def read_list(cursor: Cursor) -> Iterator[RawCall]:
     """Read `[f(a=1), g(b=2)]`, or a single call. Raises Broken."""
     is_list = cursor.skip("[")
     while True:
@@ -37,7 +37,7 @@ def read_list(cursor: Cursor) -> Iterator[TextCall]:
         raise BadCall("] is missing")
 
 
-def read_call(cursor: Cursor) -> TextCall:
+def read_call(cursor: Cursor) -> RawCall:
     """Read `name(key=value, ...)`. Raises Broken."""
     opened = cursor.match(_CALL)
     if opened is None:
@@ -51,7 +51,7 @@ def read_call(cursor: Cursor) -> TextCall:
         _add(arguments, key["key"], _value(cursor, name), name)
         if not cursor.skip(",") and not cursor.rest.startswith(")"):
             raise BadCall(") is missing", name)
-    return TextCall(name, arguments)
+    return RawCall(name, arguments)
 
 
 def _value(cursor: Cursor, name: str, level: int = 0) -> Any:
@@ -121,14 +121,14 @@ def _add(members: dict[str, Any], key: str, value: Any, name: str) -> None:
     members[key] = value
 
 
-def _gemma_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[TextCall]]:
+def _gemma_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[RawCall]]:
     """Return a reader of `call:name{key:value, ...}`, up to a closing token."""
 
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[RawCall]:
         opened = cursor.match(_GEMMA_CALL)
         if opened is None:
             raise BadCall("no call follows")
-        yield TextCall(opened["name"], _value(cursor, opened["name"]))
+        yield RawCall(opened["name"], _value(cursor, opened["name"]))
         cursor.close(closer)
 
     return read
@@ -156,8 +156,8 @@ GEMMA = Dialect(
 _PYTHON_NEXT = r"(?=(?:\[\s*)?[A-Za-z_][\w.\-]*\(\s*(?:[)\"'\[{\d]|[A-Za-z_]\w*\s*=|\Z))"
 
 
-def _calls_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[TextCall]]:
-    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
+def _calls_up_to(closer: str) -> Callable[[Cursor, re.Match[str]], Iterator[RawCall]]:
+    def read(cursor: Cursor, _: re.Match[str]) -> Iterator[RawCall]:
         if cursor.match(JSON_BEGINS):
             yield from read_values(cursor)
         else:
@@ -188,7 +188,7 @@ OLMO = Dialect(
 )
 
 
-def _read_llama(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
+def _read_llama(cursor: Cursor, _: re.Match[str]) -> Iterator[RawCall]:
     if cursor.match(JSON_BEGINS):
         yield from read_values(cursor)
     elif cursor.rest.startswith("["):

@@ -12,17 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...record.untrusted import as_list, as_mapping
-from .dialect import (
-    ARGUMENTS_NEXT,
-    DECODER,
-    NAME,
-    BadCall,
-    Cursor,
-    Dialect,
-    NotACall,
-    SchemaOf,
-    TextCall,
-)
+from .dialect import ARGUMENTS_NEXT, DECODER, NAME, BadCall, Cursor, Dialect, NotACall, RawCall, SchemaOf
 
 _MOST_LEVELS = 20
 _LINE_ENDS = re.compile(r"\A\r?\n|\r?\n\Z")
@@ -42,7 +32,7 @@ class Tags:
     call_end: re.Pattern[str]
     end: re.Pattern[str]
 
-    def read(self, cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
+    def read(self, cursor: Cursor, _: re.Match[str]) -> Iterator[RawCall]:
         """Read calls as long as they follow each other. Raises Broken."""
         while opened := cursor.match(self.call):
             name = opened["name"].strip()
@@ -53,7 +43,7 @@ class Tags:
                 arguments = _parameters(cursor, self, name, schema)
             if not cursor.match(self.call_end) and cursor.rest:
                 raise BadCall("its closing tag is missing", name)
-            yield TextCall(name, arguments)
+            yield RawCall(name, arguments)
         cursor.match(self.end)
 
 
@@ -200,7 +190,7 @@ DSML = Dialect(
 _GLM_END = "</tool_call>"
 
 
-def _read_glm(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
+def _read_glm(cursor: Cursor, opened: re.Match[str]) -> Iterator[RawCall]:
     name = opened["glm"]
     schema = cursor.schema_of(name)
     arguments: dict[str, Any] = {}
@@ -216,7 +206,7 @@ def _read_glm(cursor: Cursor, opened: re.Match[str]) -> Iterator[TextCall]:
     if cursor.rest[:1] in ("(", "{", "["):
         raise BadCall("its arguments are not between <arg_key> tags", name)
     cursor.close(_GLM_END)
-    yield TextCall(name, arguments)
+    yield RawCall(name, arguments)
 
 
 GLM = Dialect(
@@ -250,7 +240,7 @@ def _names_a_tool(opened: re.Match[str], schema_of: SchemaOf) -> bool:
     return key in as_mapping(schema.get("properties")) if key else not schema.get("required")
 
 
-def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
+def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[RawCall]:
     opened = cursor.match(_TAG)
     name = opened["name"] if opened else ""
     schema = cursor.schema_of(name)
@@ -270,9 +260,9 @@ def _read_element(cursor: Cursor, _: re.Match[str]) -> Iterator[TextCall]:
         name, inner = arguments.get("tool_name", "").strip(), as_json(arguments.get("arguments", "{}"))
         if not isinstance(inner, dict):
             raise BadCall("its arguments are no object", name)
-        yield TextCall(name, inner)
+        yield RawCall(name, inner)
     else:
-        yield TextCall(name, arguments)
+        yield RawCall(name, arguments)
 
 
 CLINE = Dialect(

@@ -548,7 +548,7 @@ def test_whatever_an_agent_raises_is_an_error_without_keys(
 def test_no_error_hides_a_forbidden_call(
     runner: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(agent_calls, "ANSWER_BYTES", 1 << 20)
+    monkeypatch.setattr(agent_calls, "BODY_BYTES", 1 << 20)
     transcript = run_own(runner, folder, name, "book", forbidden_calls=["book"])
     result = score_transcript(chain(forbidden_calls=["book"]), transcript)
     assert result.failure == "forbidden_call"

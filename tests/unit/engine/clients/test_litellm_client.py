@@ -17,7 +17,7 @@ from mock_server import MockServer, http
 from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient, load_litellm
 from pytest_tooleval.engine.clients.litellm_connections import guard_connections
-from pytest_tooleval.engine.clients.transport import ANSWER_BYTES
+from pytest_tooleval.engine.clients.transport import BODY_BYTES
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply
 from pytest_tooleval.engine.models.spec import HttpModel
@@ -332,7 +332,7 @@ async def test_no_redirect_is_followed(
 @pytest.mark.parametrize("model", ["openai/m", CLAUDE, "amazon_nova/m"])
 async def test_a_body_beyond_all_measure_is_not_read(model: str) -> None:
     with (
-        MockServer(raw=http(b" " * (ANSWER_BYTES + 1))) as server,
+        MockServer(raw=http(b" " * (BODY_BYTES + 1))) as server,
         pytest.raises(ModelError, match="the answer is longer than 32 MiB") as raised,
     ):
         await ask(spec_of(model, server))

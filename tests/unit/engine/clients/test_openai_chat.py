@@ -298,7 +298,7 @@ async def test_an_answer_that_broke_off_is_told_in_words(reply: bytes, start: st
 
 
 async def test_a_body_beyond_all_measure_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "ANSWER_BYTES", 100_000)
+    monkeypatch.setattr(transport, "BODY_BYTES", 100_000)
     bomb = gzip.compress(b" " * 10_000_000)
     for reply in (http(b" " * 200_000), http(bomb, 200, "Content-Encoding: gzip")):
         with (
