@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from ..errors import ConfigError, ModelError, ToolevalError
 from ..jsonschemas.parameters import parameters_of
-from ..record.made_calls import calls_made
+from ..record.call_records import call_records
 from ..record.metrics import BUILT_IN
 from ..record.results import Score
 from ..record.transcript import Measures, Reply, RubricVerdict, Transcript, measures_of
@@ -129,7 +129,7 @@ class AgentRun:
         replies = self.transcript.replies
         # What the agent ran itself, instead of asking the world.
         ran = [
-            each.call for step in calls_made(replies) for each in step if each.ran and not each.by_suite
+            each.call for row in call_records(replies) for each in row if each.ran and not each.by_suite
         ]
         names = [tool.name for tool in self._case.tools]
         objects = world.objects_with(ran)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..figures import score_text
+from ..record.call_records import CallRecord, call_records
 from ..record.calls import NO_TOOL, ToolCall
 from ..record.images import in_words
-from ..record.made_calls import CallRecord, calls_made
 from ..record.results import ABSENT, NOT_SAID, CaseResult, Check, TrialResult
 from ..record.thresholds import misses, needs_text
 from ..record.transcript import Message, Reply, ToolSearch, Transcript, text_of
@@ -136,7 +136,7 @@ def _conversation_lines(trial: TrialResult) -> list[str]:
         return []
     lines = [line for message in trial.transcript.prompt for line in _message_lines(message)]
     replies = trial.transcript.replies
-    for reply, calls in zip(replies, calls_made(replies), strict=True):
+    for reply, calls in zip(replies, call_records(replies), strict=True):
         lines += [line for message in reply.prompt for line in _message_lines(message)]
         agent = reply.agent if trial.transcript.agents else None
         lines += _reply_lines(reply, calls, agent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ..record.made_calls import calls_made
+from ..record.call_records import call_records
 from ..record.results import FailureCategory
 from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase
@@ -35,7 +35,7 @@ def assess_calls(case: ResolvedCase, transcript: Transcript) -> Assessment:
 
 
 def _replies(case: ResolvedCase, transcript: Transcript) -> list[SpanCheck]:
-    span = Span("", case.expected, transcript.replies, 0, (), calls_made(transcript.replies))
+    span = Span("", case.expected, transcript.replies, 0, (), call_records(transcript.replies))
     return list(reply_checks("overall", case, span, case.expected, "exact"))
 
 

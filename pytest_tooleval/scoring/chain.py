@@ -23,8 +23,8 @@ from itertools import groupby
 
 from msgspec import structs
 
+from ..record.call_records import call_records
 from ..record.calls import ToolCall, shown_tool
-from ..record.made_calls import calls_made
 from ..record.results import Check, FailureCategory
 from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase
@@ -232,7 +232,7 @@ def _walk(
     """Return the calls, their answers (None if unknown), the completing call and the reply count."""
     chain: tuple[ToolCall, ...] = ()
     contents: list[str | None] = []
-    ended = calls_made(replies)
+    ended = call_records(replies)
     for number, reply in enumerate(replies, 1):
         calls = reply.calls
         chain += calls
@@ -247,7 +247,7 @@ def _surplus_later(case: ResolvedCase, replies: Sequence[Reply]) -> list[ToolCal
     """Return the calls after the first reply, except retries of failed calls and their prerequisites."""
     failed: list[ToolCall] = []
     surplus: list[ToolCall] = []
-    for number, of_reply in enumerate(calls_made(replies)):
+    for number, of_reply in enumerate(call_records(replies)):
         for call, *_ in of_reply if number else ():
             first = next((each for each in failed if same_call(case, each, call)), None)
             if first is not None:

@@ -7,8 +7,8 @@ from typing import Any
 from ..matchers.compare import mismatch, reason
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import Mode
+from ..record.call_records import CallRecord
 from ..record.calls import ToolCall
-from ..record.made_calls import CallRecord
 from ..record.results import ABSENT, Check
 from ..suite.types import EndedCall
 from ..text import MOST_SHOWN, json_text, shown
@@ -21,28 +21,28 @@ _NO_ANSWER = "the tool's answer is not known"
 _NO_AGENT = "nobody knows which agent made the call"
 
 
-def end_share(expected: EndedCall, made_call: CallRecord, rules: Mode) -> CorrectShare:
+def end_share(expected: EndedCall, record: CallRecord, rules: Mode) -> CorrectShare:
     """Return how much of its expected end a call has; the end must be expected."""
     right = []
     if expected.status is not None:
-        right.append(made_call.status == expected.status)
+        right.append(record.status == expected.status)
     if expected.has_result:
-        right.append(has_result(expected.result, made_call, rules))
+        right.append(has_result(expected.result, record, rules))
     return CorrectShare(sum(right), len(right), None if all(right) else "wrong_end")
 
 
-def has_result(expected: Any, made_call: CallRecord, rules: Mode) -> bool:
+def has_result(expected: Any, record: CallRecord, rules: Mode) -> bool:
     """True if the tool gave this answer. Raises CannotCompare for a matcher that cannot be applied."""
-    if made_call.answer is None:
+    if record.answer is None:
         return False
-    actual = read_json(made_call.answer)
+    actual = read_json(record.answer)
     if isinstance(expected, dict) and matcher_key(expected) is None and isinstance(actual, dict):
         return compare_arguments(expected, actual, rules._replace(counts_unexpected=False)).flaw is None
     return mismatch(expected, actual, rules) is None
 
 
-def shown_answer(made_call: CallRecord) -> str:
-    return ABSENT if made_call.answer is None else json_text(read_json(made_call.answer), MOST_SHOWN)
+def shown_answer(record: CallRecord) -> str:
+    return ABSENT if record.answer is None else json_text(read_json(record.answer), MOST_SHOWN)
 
 
 def agent_lines(expected: EndedCall, call: ToolCall | None, place: str) -> list[CheckLine]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..record.call_records import CallRecord
 from ..record.calls import NO_TOOL, shown_tool
-from ..record.made_calls import CallRecord
 from ..record.results import Check
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, Expectations, Match
@@ -25,7 +25,7 @@ _WANTED = {True: "all calls in one reply", False: "each call in its own reply"}
 class _CountedCall(NamedTuple):
     """A call that counts, and its first attempt, which a fault of a variant may have made it repeat."""
 
-    made_call: CallRecord
+    record: CallRecord
     first: CallRecord
     is_inner: bool
 
@@ -50,10 +50,10 @@ def reply_checks(
         return PairedCalls(
             case,
             named,
-            [each.made_call.call for each in calls],
+            [each.record.call for each in calls],
             in_order=expected.call_order == "strict",
             match="within" if match == "within" else "contains",
-            ended=[each.made_call for each in calls],
+            ended=[each.record for each in calls],
         )
 
     whole, groups = paired(begun).pairing, _groups(begun)
@@ -77,12 +77,12 @@ def _begun(case: ResolvedCase, span: Span) -> list[_CountedCall]:
     begun: list[_CountedCall] = []
     tried: list[CallRecord] = []
     for reply, ended in zip(span.replies, span.made_by_reply, strict=True):
-        for made_call in ended:
-            if id(made_call.call) in counts:
-                earlier = (each for each in tried if same_call(case, each.call, made_call.call))
-                begun.append(_CountedCall(made_call, next(earlier, made_call), reply.is_inner))
+        for record in ended:
+            if id(record.call) in counts:
+                earlier = (each for each in tried if same_call(case, each.call, record.call))
+                begun.append(_CountedCall(record, next(earlier, record), reply.is_inner))
             elif not reply.is_inner:
-                tried.append(made_call)
+                tried.append(record)
     return begun
 
 
@@ -97,5 +97,5 @@ def _shown(calls: Sequence[_CountedCall]) -> str:
     text = ""
     for number, each in enumerate(calls):
         joint = " and " if number and each.is_with(calls[number - 1]) else ", then "
-        text += (joint if text else "") + shown_tool(each.made_call.call)
+        text += (joint if text else "") + shown_tool(each.record.call)
     return text or NO_TOOL

@@ -10,8 +10,8 @@ from msgspec import structs
 
 from ..errors import CannotCompare
 from ..matchers.modes import MODES
+from ..record.call_records import CallRecord
 from ..record.calls import NO_TOOL, ToolCall, shown_tool
-from ..record.made_calls import CallRecord
 from ..record.results import Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL, ExpectedCall, Match
@@ -205,8 +205,8 @@ class PairedCalls:
             lines += check_arguments(self._case, params or {}, call, place)
             j = self.pairing.pairs.get(i)
             lines += agent_lines(self._expected[i], call, place)
-            made_call = self._ended[j] if self._ended and j is not None else None
-            lines += end_lines(self._expected[i], made_call, self._rules, place)
+            record = self._ended[j] if self._ended and j is not None else None
+            lines += end_lines(self._expected[i], record, self._rules, place)
         return f"mean over {len(self._scored)} expected calls; a missing call counts 0", lines
 
     def _explain_overall(self) -> Explained:

@@ -21,8 +21,8 @@ from ..jsonschemas.subschemas import MISSING, pointer_target
 from ..matchers.compare import mismatch, with_keys_of
 from ..matchers.matcher import has_matcher, is_optional
 from ..matchers.modes import MODES
+from ..record.call_records import CallRecord, call_records
 from ..record.calls import ToolCall, is_number, shown_tool, with_arguments
-from ..record.made_calls import CallRecord, calls_made
 from ..record.results import Check
 from ..record.status import NOT_RUN, CallStatus
 from ..record.transcript import Message, Reply, Transcript, text_of
@@ -67,9 +67,9 @@ def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     calls = _JudgedCalls(case, transcript)
     judged = [(policy, calls.of(policy)) for policy in case.policies]
     followed = [
-        (policy, made_calls, calls.conditions(policy, made_calls))
-        for policy, made_calls in judged
-        if _applies(case, policy, made_calls)
+        (policy, records, calls.conditions(policy, records))
+        for policy, records in judged
+        if _applies(case, policy, records)
     ]
     applying = [each for each in followed if any(one.broken is not None for one in each[2])]
     if not applying:
@@ -79,8 +79,8 @@ def score_policies(case: ResolvedCase, transcript: Transcript) -> Draft:
     return Draft(kept / len(applying), explain)
 
 
-def _applies(case: ResolvedCase, policy: Policy, made_calls: Sequence[CallRecord]) -> bool:
-    return offers(case, policy.tools) or bool(made_calls) or policy.at_least is not None
+def _applies(case: ResolvedCase, policy: Policy, records: Sequence[CallRecord]) -> bool:
+    return offers(case, policy.tools) or bool(records) or policy.at_least is not None
 
 
 class _JudgedCalls:
@@ -90,7 +90,7 @@ class _JudgedCalls:
         self._case = case
         self._mode = MODES[case.param_scoring]
         before = _in_messages(case.messages)
-        every = calls_made([*before, *transcript.replies], -len(before))
+        every = call_records([*before, *transcript.replies], -len(before))
         self._calls = [each for of_reply in every for each in of_reply]
         self._made = [each for each in self._calls if each.reply_index >= 0]
         self._said = list(_said(transcript.prompt or case.messages, transcript.replies))
@@ -137,17 +137,17 @@ class _JudgedCalls:
         counting = self._attempts(judged) if policy.sum is None else list(filter(self._adds, judged))
         groups: list[tuple[Any, list[tuple[CallRecord, Fraction]]]] = []
         wrong: list[Breach] = []
-        for made_call in counting:
+        for record in counting:
             try:
-                amount = Fraction(1) if policy.sum is None else _amount(made_call, policy.sum)
-                key = None if policy.per is None else _own_value(made_call, policy.per)
+                amount = Fraction(1) if policy.sum is None else _amount(record, policy.sum)
+                key = None if policy.per is None else _own_value(record, policy.per)
             except _NoValue as error:
-                wrong.append(Breach(made_call.call, str(error)))
+                wrong.append(Breach(record.call, str(error)))
                 continue
             group = next((group for value, group in groups if self._is_same(value, key)), None)
             if group is None:
                 groups.append((key, group := []))
-            group.append((made_call, amount))
+            group.append((record, amount))
         for field, breaks in (("at_most", operator.gt), ("at_least", operator.lt)):
             limit: int | float | None = getattr(policy, field)
             if limit is None:
@@ -160,10 +160,10 @@ class _JudgedCalls:
                     broken.append(Breach(call, _total_text(policy, total, key, len(group))))
             yield _Condition(policy.texts[field], broken)
 
-    def _adds(self, made_call: CallRecord) -> bool:
+    def _adds(self, record: CallRecord) -> bool:
         """Whether a call may have changed something, so that it counts in a sum."""
-        in_world = made_call.by_suite and self._case.world is not None
-        return made_call.status != "refused" and not (made_call.status == "error" and not in_world)
+        in_world = record.by_suite and self._case.world is not None
+        return record.status != "refused" and not (record.status == "error" and not in_world)
 
     def _is_same(self, one: Any, other: Any) -> bool:
         return mismatch(_as_data(one), other, self._mode) is None
@@ -171,12 +171,12 @@ class _JudgedCalls:
     def _unasked(self, judged: Sequence[CallRecord], word: str | dict[str, Any]) -> list[Breach]:
         """The calls before which the user did not say the word; it must be said again for each call."""
         broken, since = list[Breach](), -math.inf
-        for made_call in self._attempts(judged):
-            texts = (text for said_at, text in self._said if since < said_at <= made_call.reply_index)
+        for record in self._attempts(judged):
+            texts = (text for said_at, text in self._said if since < said_at <= record.reply_index)
             if not any(says(word, [text]) for text in texts):
                 more = " since the call before it" if since > -math.inf else ""
-                broken.append(Breach(made_call.call, f"the user did not say so{more}"))
-            since = made_call.reply_index
+                broken.append(Breach(record.call, f"the user did not say so{more}"))
+            since = record.reply_index
         return broken
 
     @property
@@ -190,18 +190,18 @@ class _JudgedCalls:
             return self._has_answers
         return any(each.answer not in (None, SCORED_ONLY) for each in self._calls) or self._is_silent
 
-    def _early(self, made_call: CallRecord, other: OtherCall) -> str:
+    def _early(self, record: CallRecord, other: OtherCall) -> str:
         """Why a call was not made after the answer that it needs; empty if it was."""
-        wanted = self._params(other, made_call)
-        others = [each for each in self._others(made_call) if self._is(each, other, wanted)]
-        before = [each for each in others if made_call.came_after(each)]
-        if any(self._is_answered(each, other, made_call) for each in before):
+        wanted = self._params(other, record)
+        others = [each for each in self._others(record) if self._is(each, other, wanted)]
+        before = [each for each in others if record.came_after(each)]
+        if any(self._is_answered(each, other, record) for each in before):
             return ""
         name = with_arguments(shown_names(other.tools), wanted)
         if not others:
             return f"no earlier call of {name}"
         if not before:
-            is_beside = others[-1].reply_index == made_call.reply_index
+            is_beside = others[-1].reply_index == record.reply_index
             at = "was called in the same reply" if is_beside else "was still running"
             return f"{name} {at}, so its answer was not known"
         last = before[-1]
@@ -213,20 +213,20 @@ class _JudgedCalls:
             return f"{name} was answered with an error"
         return f"{name} was {last.status or 'not answered'}"
 
-    def _is_answered(self, made_call: CallRecord, other: OtherCall, judged: CallRecord) -> bool:
+    def _is_answered(self, record: CallRecord, other: OtherCall, judged: CallRecord) -> bool:
         """Whether a call ended as a policy needs it; without a word on that, without an error."""
-        if self._ended_so(made_call, other.status or "ok", self._result_of(other, judged)):
+        if self._ended_so(record, other.status or "ok", self._result_of(other, judged)):
             return True
-        is_unknown = made_call.status is None and made_call.reply_index >= 0
+        is_unknown = record.status is None and record.reply_index >= 0
         return not other.has_end and is_unknown and self._is_silent
 
-    def _ended_so(self, made_call: CallRecord, status: CallStatus, result: Sequence[Any]) -> bool:
+    def _ended_so(self, record: CallRecord, status: CallStatus, result: Sequence[Any]) -> bool:
         """Whether a call ended with this status, and with this result if there is one."""
-        return made_call.status == status and all(self._has_result(made_call, each) for each in result)
+        return record.status == status and all(self._has_result(record, each) for each in result)
 
-    def _has_result(self, made_call: CallRecord, wanted: Any) -> bool:
+    def _has_result(self, record: CallRecord, wanted: Any) -> bool:
         try:
-            return has_result(wanted, made_call, self._mode)
+            return has_result(wanted, record, self._mode)
         except CannotCompare as error:
             raise _NoValue(str(error)) from None
 
@@ -234,30 +234,30 @@ class _JudgedCalls:
         """The result of another call with the values of `$same`; empty without one."""
         return [fill_operands(each, SAME, partial(_own_data, judged)) for each in _result(other)]
 
-    def _late(self, made_call: CallRecord, other: OtherCall) -> str:
+    def _late(self, record: CallRecord, other: OtherCall) -> str:
         """Why a call was made after one that rules it out; empty if it was not."""
-        wanted = self._params(other, made_call)
-        for each in self._others(made_call):
+        wanted = self._params(other, record)
+        for each in self._others(record):
             may_be_other = other.model_copy(update={"agent": each.call.agent and other.agent})
-            if self._is(each, may_be_other, wanted) and self._may_have_ended(each, other, made_call):
+            if self._is(each, may_be_other, wanted) and self._may_have_ended(each, other, record):
                 return f"after {with_arguments(shown_names(other.tools), wanted)}"
         return ""
 
-    def _may_have_ended(self, made_call: CallRecord, other: OtherCall, judged: CallRecord) -> bool:
+    def _may_have_ended(self, record: CallRecord, other: OtherCall, judged: CallRecord) -> bool:
         """Whether a call ended as a policy forbids it; what is unknown may have."""
-        if made_call.status not in (other.status or "ok", None):
+        if record.status not in (other.status or "ok", None):
             return False
         result = self._result_of(other, judged)
-        return made_call.answer is None or all(self._has_result(made_call, wanted) for wanted in result)
+        return record.answer is None or all(self._has_result(record, wanted) for wanted in result)
 
-    def _wrong(self, made_call: CallRecord, expected: Mapping[str, Any]) -> str:
+    def _wrong(self, record: CallRecord, expected: Mapping[str, Any]) -> str:
         """The mistakes in the arguments of a call; empty if there are none."""
-        arguments = made_call.call.arguments
+        arguments = record.call.arguments
         if arguments is None:
-            return made_call.call.why_malformed
+            return record.call.why_malformed
         for name, value in expected.items():
             # With "any": true, a value of `$from` may be one of several.
-            choices = self._choices(value, made_call)
+            choices = self._choices(value, record)
             wanted = next(choices)
             fitting = with_keys_of({name: wanted}, arguments, self._mode)
             if name not in fitting:
@@ -278,23 +278,23 @@ class _JudgedCalls:
             raise _NoValue(str(error)) from None
         return "" if share.flaw is None else json_text(actual, 80)
 
-    def _choices(self, expected: Any, made_call: CallRecord) -> Iterator[Any]:
+    def _choices(self, expected: Any, record: CallRecord) -> Iterator[Any]:
         """The expected value, with each combination of values for its `$from`, the newest first."""
         sources = [operand for _, operand in operands(FROM, expected)]
-        for values in product(*(self._values(made_call, operand) for operand in sources)):
+        for values in product(*(self._values(record, operand) for operand in sources)):
             left = iter(values)
             yield fill_operands(expected, FROM, lambda _: next(left))  # noqa: B023
 
-    def _values(self, made_call: CallRecord, operand: Mapping[str, Any]) -> list[Any]:
+    def _values(self, record: CallRecord, operand: Mapping[str, Any]) -> list[Any]:
         """The value of `$from`: from the newest answer to such a call before this one, or from each."""
         other = EarlierAnswer.model_validate(operand)
-        wanted = self._params(other, made_call)
+        wanted = self._params(other, record)
         name = with_arguments(shown_names(other.tools), wanted)
-        result = self._result_of(other, made_call)
+        result = self._result_of(other, record)
         others = [
             each
-            for each in self._others(made_call)
-            if made_call.came_after(each)
+            for each in self._others(record)
+            if record.came_after(each)
             and self._ended_so(each, other.status or "ok", result)
             and self._is(each, other, wanted)
         ]
@@ -308,18 +308,18 @@ class _JudgedCalls:
             raise _NoValue(f"the answer of {name} has nothing at {other.at}")
         return list(map(_as_data, values))
 
-    def _params(self, other: OtherCall, made_call: CallRecord) -> dict[str, Any]:
+    def _params(self, other: OtherCall, record: CallRecord) -> dict[str, Any]:
         """The params of another call, with the values of `$same` from the judged call."""
-        params: dict[str, Any] = fill_operands(other.params or {}, SAME, partial(_own_data, made_call))
+        params: dict[str, Any] = fill_operands(other.params or {}, SAME, partial(_own_data, record))
         return params
 
-    def _others(self, made_call: CallRecord) -> list[CallRecord]:
+    def _others(self, record: CallRecord) -> list[CallRecord]:
         """The calls before this one: in earlier replies, and before it in the same list."""
-        return self._calls[: next(i for i, each in enumerate(self._calls) if each is made_call)]
+        return self._calls[: next(i for i, each in enumerate(self._calls) if each is record)]
 
-    def _is(self, made_call: CallRecord, other: OtherCall, wanted: Mapping[str, Any]) -> bool:
+    def _is(self, record: CallRecord, other: OtherCall, wanted: Mapping[str, Any]) -> bool:
         """Whether a call is one of these; if nobody knows its agent, it is none of that agent's."""
-        call = made_call.call
+        call = record.call
         if not accepts(other.tools, call.name, self._case) or not call.is_by(other.agent):
             return False
         if call.arguments is None:
@@ -333,11 +333,11 @@ class _JudgedCalls:
     def _attempts(self, judged: Sequence[CallRecord]) -> list[CallRecord]:
         """The calls, except retries: repeats of a call whose newest answer was an error."""
         attempts: list[CallRecord] = []
-        for index, made_call in enumerate(judged):
+        for index, record in enumerate(judged):
             earlier = reversed(judged[:index])
-            newest = next((e for e in earlier if same_call(self._case, e.call, made_call.call)), None)
-            if newest is None or not (newest.failed and made_call.came_after(newest)):
-                attempts.append(made_call)
+            newest = next((e for e in earlier if same_call(self._case, e.call, record.call)), None)
+            if newest is None or not (newest.failed and record.came_after(newest)):
+                attempts.append(record)
         return attempts
 
 
@@ -346,20 +346,20 @@ def _result(call: EndedCall) -> Sequence[Any]:
     return [call.result] if call.has_result else []
 
 
-def _own_value(made_call: CallRecord, pointer: str) -> Any:
-    value = pointer_target(made_call.call.arguments, pointer)
+def _own_value(record: CallRecord, pointer: str) -> Any:
+    value = pointer_target(record.call.arguments, pointer)
     if value is MISSING:
         raise _NoValue(f"the call has nothing at {pointer}")
     return value
 
 
-def _own_data(made_call: CallRecord, pointer: str) -> Any:
+def _own_data(record: CallRecord, pointer: str) -> Any:
     """The value of `$same` in a call."""
-    return _as_data(_own_value(made_call, pointer))
+    return _as_data(_own_value(record, pointer))
 
 
-def _amount(made_call: CallRecord, pointer: str) -> Fraction:
-    value = _own_value(made_call, pointer)
+def _amount(record: CallRecord, pointer: str) -> Fraction:
+    value = _own_value(record, pointer)
     if not is_number(value) or not math.isfinite(value) or value < 0:
         raise _NoValue(f"{pointer} is no number of at least 0: {json_text(value, 60)}")
     return Fraction(repr(value))
@@ -385,9 +385,9 @@ def _said(messages: Sequence[Message], replies: Sequence[Reply]) -> Iterator[tup
         yield from ((number, text_of(each)) for each in reply.prompt if each.get("role") == "user")
 
 
-def _unapproved(made_call: CallRecord, _: None) -> str:
+def _unapproved(record: CallRecord, _: None) -> str:
     """Why a call did not wait for an approval; empty if it did, or did not run."""
-    if made_call.is_approved or made_call.status in NOT_RUN:
+    if record.is_approved or record.status in NOT_RUN:
         return ""
     return "it ran, and no approval is recorded"
 
@@ -397,13 +397,13 @@ def _all(
 ) -> list[Breach]:
     """What breaks a condition, for each call that does."""
     breaches = []
-    for made_call in judged:
+    for record in judged:
         try:
-            reason = breaks(made_call, operand)
+            reason = breaks(record, operand)
         except _NoValue as error:
             reason = str(error)
         if reason:
-            breaches.append(Breach(made_call.call, reason))
+            breaches.append(Breach(record.call, reason))
     return breaches
 
 

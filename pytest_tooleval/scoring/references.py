@@ -13,8 +13,8 @@ from ..errors import CannotCompare, WorldError
 from ..matchers.compare import reason, type_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
+from ..record.call_records import CallRecord
 from ..record.calls import NO_TOOL, ToolCall, shown_tool
-from ..record.made_calls import CallRecord
 from ..record.results import ABSENT, Check
 from ..record.status import reports_error
 from ..secrets import without_key_values
@@ -320,15 +320,15 @@ def _missing_optional(case: ResolvedCase, of: Expectations, span: Span) -> list[
     return [index for index, call in enumerate(expected) if call.optional and index not in fulfilled]
 
 
-def disagreement(made_call: CallRecord, answer: str) -> bool | None:
+def disagreement(record: CallRecord, answer: str) -> bool | None:
     """Compare the recorded answer to a call with the world's.
 
     Return None if they say the same, or are unknown. True if they decide otherwise: the world's is an
     error, which the recorded one does not quote, or is of another JSON type, or a boolean or a field
     named error, success or status differs. False for other differences, such as an id or a time.
     """
-    recorded = made_call.answer
-    if made_call.failed or made_call.has_unknown_end or recorded is None or reports_error(recorded):
+    recorded = record.answer
+    if record.failed or record.has_unknown_end or recorded is None or reports_error(recorded):
         return None
     if same_value(recorded, answer):
         return None

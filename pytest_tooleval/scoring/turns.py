@@ -8,8 +8,8 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..errors import CannotCompare
+from ..record.call_records import CallRecord, call_records
 from ..record.calls import ToolCall, shown_tool
-from ..record.made_calls import CallRecord, calls_made
 from ..record.transcript import Reply, Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import Expectations
@@ -64,21 +64,21 @@ class Span(NamedTuple):
         return [each for reply, of_reply in by_reply for each in _in_order(reply, of_reply) if each.ran]
 
 
-def call_and_answer_text(made_call: CallRecord) -> str:
+def call_and_answer_text(record: CallRecord) -> str:
     """Return a call and its answer as a text."""
-    answer = shown(made_call.answer, LONGEST_ANSWER) if made_call.answer else "with an empty text"
-    if not made_call.answer and made_call.status == "error":
+    answer = shown(record.answer, LONGEST_ANSWER) if record.answer else "with an empty text"
+    if not record.answer and record.status == "error":
         answer = "with an error"
-    return f"{shown_tool(made_call.call)} was answered {answer}"
+    return f"{shown_tool(record.call)} was answered {answer}"
 
 
-def _in_order(reply: Reply, made_calls: Sequence[CallRecord]) -> Sequence[CallRecord]:
+def _in_order(reply: Reply, records: Sequence[CallRecord]) -> Sequence[CallRecord]:
     """Return a reply's calls, parallel ones in the order of their answers."""
     answered = [str(answer.get("tool_call_id")) for answer in reply.tool_answers]
     ids = [str(call.id) for call in reply.calls]
     if len(ids) < 2 or sorted(ids) != sorted(answered) or len({*ids}) < len(ids):
-        return made_calls
-    return sorted(made_calls, key=lambda each: answered.index(str(each.call.id)))
+        return records
+    return sorted(records, key=lambda each: answered.index(str(each.call.id)))
 
 
 class CaseTurns:
@@ -102,7 +102,7 @@ class CaseTurns:
         # Each call, with the case as it is in the call's turn: with the tools offered there.
         self.calls = list(_in_turns(case, transcript))
         caused = [*caused_by_variant(self.calls), *unscored_inner(case, transcript)]
-        made_by_reply = calls_made(transcript.replies)
+        made_by_reply = call_records(transcript.replies)
         self.turns: list[Span] = []
         for number, each in enumerate(case.turns):
             place = f"turn {number + 1}: " if len(case.turns) > 1 else ""

@@ -49,8 +49,8 @@ def as_chat(message: Any) -> Any:
         return with_statuses([chat], LANGCHAIN)[0]
     extra = as_mapping(fields.get("additional_kwargs"))
     every = [each for key in _CALLS for each in objects_of(fields.get(key), key)]
-    made_calls = [call_message(each.get("id"), each.get("name"), each.get("args")) for each in every]
-    if calls := made_calls or objects_of(extra.get("tool_calls"), "tool_calls"):
+    own_calls = [call_message(each.get("id"), each.get("name"), each.get("args")) for each in every]
+    if calls := own_calls or objects_of(extra.get("tool_calls"), "tool_calls"):
         chat |= {"tool_calls": calls, "content": _without_calls(chat["content"])}
     elif "function_call" in extra:
         chat["function_call"] = extra["function_call"]

@@ -84,10 +84,10 @@ def test_answers_to_optional_calls_score_as_the_page_says(seed: int) -> None:
         else:
             suite = suite_of(turns=[{"prompt": "?", "match": match, **fields}])
             wire = [{"id": str(i), "type": "function", "function": each} for i, each in enumerate(calls)]
-            made_calls = {"role": "assistant", "content": None, "tool_calls": wire}
+            call_records = {"role": "assistant", "content": None, "tool_calls": wire}
             run: list[dict[str, Any]] = [
                 {"role": "user", "content": "?"},
-                *([made_calls] if made else []),
+                *([call_records] if made else []),
                 {"role": "assistant", "content": "done"},
             ]
             found = score_messages(suite, "one", run).scores["calls"]

@@ -193,8 +193,8 @@ def test_a_tool_is_its_namespace_and_name(
     spaces = {"crm": "Customers.", "erp": "Stock."}
     made = parse_suite(json.dumps(suite(*tools, namespaces=spaces, test_cases=[case])))
     assert score_calls(made, made.test_cases[0], [{**called, "arguments": {}}]).passed == passes
-    made_call = {**call(called["name"]), **{k: v for k, v in called.items() if k == "namespace"}}
-    message = {"role": "assistant", "tool_calls": [made_call]}
+    record = {**call(called["name"]), **{k: v for k, v in called.items() if k == "namespace"}}
+    message = {"role": "assistant", "tool_calls": [record]}
     assert score_messages(made, made.test_cases[0], [message]).passed == passes
 
 

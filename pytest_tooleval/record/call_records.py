@@ -54,13 +54,13 @@ class CallRecord(NamedTuple):
         return other.ended_at_reply < self.first_unknown
 
 
-def calls_made(replies: Sequence[Reply], first: int = 0) -> list[list[CallRecord]]:
+def call_records(replies: Sequence[Reply], first: int = 0) -> list[list[CallRecord]]:
     """Return the calls of each reply. `first` is the number of the first reply."""
     answers = last_answers([([call.id for call in each.calls], each.tool_answers) for each in replies])
     answers = [_after_inner(replies, number, each) for number, each in enumerate(answers)]
     return [
         [
-            _made_call(reply, call, index, answer, first, number)
+            _call_record(reply, call, index, answer, first, number)
             for index, (call, answer) in enumerate(zip(reply.calls, of_reply, strict=True))
         ]
         for number, (reply, of_reply) in enumerate(zip(replies, answers, strict=True))
@@ -77,7 +77,7 @@ def _after_inner(
     return [each and each._replace(after=max(each.after, last)) for each in answers]
 
 
-def _made_call(
+def _call_record(
     reply: Reply, call: ToolCall, index: int, answer: LastAnswer | None, first: int, number: int
 ) -> CallRecord:
     status = next(iter(reply.statuses[index : index + 1]), None)
