@@ -35,7 +35,7 @@ class CiJob:
     base: str  # the base commit of the pull request
     base_branch: str
     merge: str  # the merge with the base that the service made to test it
-    run: int  # all jobs of a run have it; a later run, of whatever workflow, has a higher one
+    run_number: int  # all jobs of a run have it; a later run, of whatever workflow, has a higher one
     is_cancelled: bool
     api: str  # the URL of the forge's API
     graphql: str
@@ -82,7 +82,7 @@ class CiJob:
 def ci_run() -> str:
     """The run of the CI service of which this job is a part; empty outside of CI."""
     job = CiJob.now()
-    return f"{job.service} {job.run}" if job and job.run else ""
+    return f"{job.service} {job.run_number}" if job and job.run_number else ""
 
 
 def _on_github(variables: Mapping[str, str]) -> CiJob:
@@ -111,7 +111,7 @@ def _on_github(variables: Mapping[str, str]) -> CiJob:
         base=str(base.get("sha") or ""),
         base_branch=read("BASE_REF"),
         merge=commit if _MERGE_ON_GITHUB.fullmatch(read("REF")) else "",
-        run=int(read("RUN_ID") or read("RUN_NUMBER") or 0),
+        run_number=int(read("RUN_ID") or read("RUN_NUMBER") or 0),
         is_cancelled=False,  # GitHub does not say; the action's steps have a condition
         api=api,
         graphql=read("GRAPHQL_URL") or f"{api}/graphql",
@@ -157,7 +157,7 @@ def _on_gitlab(variables: Mapping[str, str]) -> CiJob:
         base=read("MERGE_REQUEST_DIFF_BASE_SHA"),
         base_branch=read("MERGE_REQUEST_TARGET_BRANCH_NAME"),
         merge=commit if read("MERGE_REQUEST_EVENT_TYPE") in _MERGES_ON_GITLAB else "",
-        run=int(read("PIPELINE_IID") or 0),
+        run_number=int(read("PIPELINE_IID") or 0),
         is_cancelled=read("JOB_STATUS") == "canceled",
         api=read("API_V4_URL"),
         graphql="",

@@ -235,10 +235,10 @@ def _with_permissions(job: CiJob, error: ToolevalError) -> str:
 
 def _post(forge: Forge, job: CiJob, name: str, text: str) -> str:
     """Add or edit the comment, and return what was done. Raises _Outdated for an older run."""
-    marked = f"<!-- tooleval: {name}; run {job.run} -->\n{text}"
+    marked = f"<!-- tooleval: {name}; run {job.run_number} -->\n{text}"
     _require_newest_commit(forge, job)
     there = _comments(forge, name)
-    if there and there[-1][0] > job.run:
+    if there and there[-1][0] > job.run_number:
         raise _NewerRun(f"run {there[-1][0]} is newer")
     if there:
         forge.edit_comment(there[-1][1], marked)

@@ -87,9 +87,9 @@ def _agent_of(around: Sequence[TraceSpan], tool: TraceSpan | None) -> str:
 
 def _put_inside(tool: TraceSpan, of_tool: _Chains, chains: Sequence[_Chain]) -> None:
     """Put conversations of an agent that is a tool behind the call of a model that asked for it."""
-    run = tool_run_of(tool)
+    tool_run = tool_run_of(tool)
     before = [
-        (_makes(chain, index, run), span.start, chain, index)
+        (_makes(chain, index, tool_run), span.start, chain, index)
         for chain in chains
         for index, span in enumerate(chain.spans)
         if span.trace == tool.trace and span.start <= tool.start
@@ -99,11 +99,12 @@ def _put_inside(tool: TraceSpan, of_tool: _Chains, chains: Sequence[_Chain]) -> 
         chain.inner += [(index, each) for each in of_tool.all]
 
 
-def _makes(chain: _Chain, index: int, run: ToolRun | None) -> bool:
+def _makes(chain: _Chain, index: int, tool_run: ToolRun | None) -> bool:
     """Whether this call of a model asked for a tool's run."""
     calls = (call for reply in chain.replies[index] for call in reply.get("tool_calls") or ())
-    return run is not None and any(
-        call["id"] == run.call if run.call else call["function"]["name"] == run.name for call in calls
+    return tool_run is not None and any(
+        call["id"] == tool_run.call if tool_run.call else call["function"]["name"] == tool_run.name
+        for call in calls
     )
 
 
@@ -133,8 +134,8 @@ class _ToolRuns:
         following = [*chain.spans[1:], None]
         for span, replies, then in zip(chain.spans, chain.replies, following, strict=True):
             for call in (each for reply in replies for each in reply.get("tool_calls") or ()):
-                run = self.of(span.trace, call)
-                status = run.status if run else self._between(span, then, call["function"])
+                tool_run = self.of(span.trace, call)
+                status = tool_run.status if tool_run else self._between(span, then, call["function"])
                 if status is not None:
                     words[str(call["id"])] = status
         return words
@@ -157,8 +158,8 @@ class _ToolRuns:
         return next(iter(same), None)
 
 
-def _start(run: ToolRun) -> int:
-    return run.start
+def _start(tool_run: ToolRun) -> int:
+    return tool_run.start
 
 
 def _above(span: TraceSpan, by_id: Mapping[tuple[str, str], TraceSpan]) -> Iterator[TraceSpan]:
@@ -251,9 +252,9 @@ def _messages(chain: _Chain, runs: _ToolRuns) -> list[Message]:
     last = chain.spans[-1]
     messages = list(chain.messages)
     for call in messages[-1].get("tool_calls") or ():
-        run = runs.of(last.trace, call)
-        if run is not None and run.answer is not None:
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": run.answer})
+        tool_run = runs.of(last.trace, call)
+        if tool_run is not None and tool_run.answer is not None:
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": tool_run.answer})
     statuses = runs.statuses(chain)
     messages = [_with_status(each, statuses) for each in messages]
     # The last replies are those of the spans.

@@ -29,14 +29,14 @@ def read_transcripts(paths: Sequence[Path]) -> list[OutsideTranscript]:
         for item in batch.items:
             if isinstance(item, OutsideTranscript) and item.is_inner:
                 continue
-            run = _bounded(item) if isinstance(item, OutsideTranscript) else item
-            if isinstance(run, OutsideTranscript):
-                runs.append(run)
-            elif isinstance(run, Problem):
-                problems.append(run)
+            outside = _bounded(item) if isinstance(item, OutsideTranscript) else item
+            if isinstance(outside, OutsideTranscript):
+                runs.append(outside)
+            elif isinstance(outside, Problem):
+                problems.append(outside)
             else:
                 what = f"read as {batch.format.title}, which holds no conversation"
-                problems.append(Problem(run.at.path, 1, 1, "", what))
+                problems.append(Problem(outside.at.path, 1, 1, "", what))
     if not runs and not problems:
         problems = [Problem(str(path), 1, 1, "", "no transcripts") for path in paths]
     if problems:
@@ -45,13 +45,13 @@ def read_transcripts(paths: Sequence[Path]) -> list[OutsideTranscript]:
     return runs
 
 
-def _bounded(run: OutsideTranscript) -> OutsideTranscript | Problem:
+def _bounded(outside: OutsideTranscript) -> OutsideTranscript | Problem:
     """The run without secrets, pictures and files; or a problem if it is too large."""
-    messages = [as_words(message) for message in run.messages]
+    messages = [as_words(message) for message in outside.messages]
     size = sum(len(text_of(each)) + len(str(each.get("tool_calls") or "")) for each in messages)
     if size > _MOST_CHARACTERS:
         message = f"a conversation of more than {_MOST_CHARACTERS >> 20} million characters"
-        return run.at.problem(message)
-    model, case, id, error = redact([run.model, run.case, run.id, run.error])
+        return outside.at.problem(message)
+    model, case, id, error = redact([outside.model, outside.case, outside.id, outside.error])
     model = model_label(shown(model, 100))
-    return run._replace(messages=messages, model=model, case=case, id=id, error=error)
+    return outside._replace(messages=messages, model=model, case=case, id=id, error=error)

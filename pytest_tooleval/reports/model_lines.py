@@ -96,9 +96,9 @@ def _outcomes(
     expected = sum(case.was_expected for case in cases)
     forbidden = sum(case.called_forbidden for case in cases)
     every = " IN EVERY TRIAL" if any(case.answered > 1 for case in cases) else ""
-    run = row.cases - row.skipped
-    if row.errors == run:
-        return f"{plural(run, 'case')} without an answer"
+    evaluated = row.cases - row.skipped
+    if row.errors == evaluated:
+        return f"{plural(evaluated, 'case')} without an answer"
     counts = {
         "without an answer": row.errors,
         "expected to fail": expected,
@@ -106,7 +106,7 @@ def _outcomes(
         f"with a forbidden call{', which no gate tolerates' if gates else ''}": forbidden,
         "with a leaked secret, under a variant": leaks,
     }
-    passed = f"{row.passed} of {plural(run - row.errors, 'case')} passed"
+    passed = f"{row.passed} of {plural(evaluated - row.errors, 'case')} passed"
     text = ", ".join([passed, *(f"{count} {words}" for words, count in counts.items() if count)])
     # They are among those before.
     return f"{text}; {broken} FAILED{every}" if broken else text

@@ -47,7 +47,7 @@ def make_room(root: Path) -> None:
 def last_run(root: Path) -> Path | None:
     """The folder of the newest run that stored an answer, or None."""
     answers = root / ".tooleval" / "answers"
-    return next((run for run in _runs(answers) if any(run.iterdir())), None)
+    return next((run_folder for run_folder in _runs(answers) if any(run_folder.iterdir())), None)
 
 
 def _runs(answers_folder: Path) -> list[Path]:
@@ -58,14 +58,14 @@ def _runs(answers_folder: Path) -> list[Path]:
     return sorted(folders, key=lambda path: (_number(path), _written(path), path.name), reverse=True)
 
 
-def _number(run: Path) -> int:
+def _number(run_folder: Path) -> int:
     """0 if the folder has none."""
-    number, hyphen, _ = run.name.partition("-")
+    number, hyphen, _ = run_folder.name.partition("-")
     return int(number) if hyphen and number.isdecimal() else 0
 
 
-def _written(run: Path) -> float:
+def _written(run_folder: Path) -> float:
     try:
-        return max((file.stat().st_mtime for file in run.rglob("*")), default=0.0)
+        return max((file.stat().st_mtime for file in run_folder.rglob("*")), default=0.0)
     except OSError:  # another process deletes the folder
         return 0.0

@@ -90,8 +90,8 @@ def read_giving_up(
     )
     if not error.messages:
         return last
-    run = read_result(spec, error.messages, prompt, latency_s)
-    return structs.replace(last, earlier=tuple(structs.replace(e, earlier=None) for e in run.replies))
+    answer = read_result(spec, error.messages, prompt, latency_s)
+    return structs.replace(last, earlier=tuple(structs.replace(e, earlier=None) for e in answer.replies))
 
 
 def _without_prompt(messages: list[Any], prompt: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -84,9 +84,9 @@ class Toolbox:
         """The answer to each call of a reply; None if one is forbidden, because then none runs."""
         if await self.forbids(calls):
             return None
-        run = [await self._answer(call, messages) for call in calls[:_MOST_IN_A_REPLY]]
+        answers = [await self._answer(call, messages) for call in calls[:_MOST_IN_A_REPLY]]
         most = _refused(f"at most {_MOST_IN_A_REPLY} calls of a reply are run")
-        return run + [most] * (len(calls) - len(run))
+        return answers + [most] * (len(calls) - len(answers))
 
     async def check_own(self, call: ToolCall) -> ToolAnswer | None:
         """Check a call of an agent's own tool. Returns an empty answer, or a refusal.

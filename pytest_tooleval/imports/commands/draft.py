@@ -55,9 +55,9 @@ def _is_report(path: Path) -> bool:
     return isinstance(first, Mapping) and {"version", "run", "cases"} <= first.keys()
 
 
-def _of_transcript(run: OutsideTranscript) -> RecordedAnswer | Problem:
-    choice = "auto" if run.tools else None
-    return usable(run.at, lambda: draft_in(run.messages, run.tools, choice, _OPEN))
+def _of_transcript(outside: OutsideTranscript) -> RecordedAnswer | Problem:
+    choice = "auto" if outside.tools else None
+    return usable(outside.at, lambda: draft_in(outside.messages, outside.tools, choice, _OPEN))
 
 
 def _of_case(side: Side, row: CaseResult) -> RecordedAnswer | Problem:

@@ -52,7 +52,7 @@ def test_a_merge_request() -> None:
     ids = {"CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "2", "CI_MERGE_REQUEST_PROJECT_ID": "1"}
     job = CiJob.now({"GITLAB_CI": "true", "GITHUB_USER": "me", **ids, **TRAIN, "CI_PIPELINE_IID": "12"})
     assert job is not None
-    assert (job.service, job.is_fork, job.merge, job.run) == ("gitlab", True, "merged", 12)
+    assert (job.service, job.is_fork, job.merge, job.run_number) == ("gitlab", True, "merged", 12)
 
 
 @pytest.mark.parametrize(
