@@ -161,7 +161,7 @@ class CaseSession(Observer):
         try:
             # An xdist worker has all workers' items, and learns one by one which it will run.
             if not run.process.is_worker and will_run(session):
-                run.report_gate_reach(item.selected_case for item in cases)
+                run.report_hopeless_gates(item.selected_case for item in cases)
                 if not run.settings.only_estimates:
                     self._require_keys(session.items)
                     self._send(session.items)

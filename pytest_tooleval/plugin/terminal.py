@@ -92,7 +92,7 @@ class Terminal(Observer):
             more = plural(wait.sent - wait.answered(), "more case")
             self._say(f"waiting for an answer for {wait.seconds:.0f} s; {more} pending")
 
-    def gate_reach(self, lines: Sequence[str]) -> None:
+    def gates_cannot_pass(self, lines: Sequence[str]) -> None:
         for line in () if self._silent else lines:
             self._say(line)
 

@@ -21,7 +21,7 @@ from ..record.results import CaseRow, KeptCase
 from ..record.run import SCORING_VERSION, AnswersFrom, AskedModel, Git, Run, Unreadable, new_run_id
 from ..reports.outputs import WrittenReports, on_github
 from ..settings.settings import Settings
-from ..verdicts.run import RunVerdict, gate_reach
+from ..verdicts.run import RunVerdict, gates_that_cannot_pass
 from ..verdicts.sides import suites_in
 from ..verdicts.summary import ran_partly
 from .facts import ProcessFacts, joined_facts
@@ -87,20 +87,30 @@ class EvalRun:
             self.selected_cases = cases
             rows = (each.if_crashed for each in cases.values())
             self.replace_facts(selected=sum(not (row.is_python or row.variant) for row in rows))
-            self.report_gate_reach(cases.values())
+            self.report_hopeless_gates(cases.values())
 
     def replace_facts(self, **facts: object) -> None:
         """Note what this process has found out about the run: fields of `ProcessFacts`."""
         self.collected_facts = structs.replace(self.collected_facts, **facts)
 
-    def report_gate_reach(self, cases: Iterable[SelectedCase]) -> None:
-        """Report what the gates can decide with these cases."""
-        settings = self.settings
-        if settings.gating.gates.confidence is None or settings.asking.transcripts is not None:
+    def report_hopeless_gates(self, cases: Iterable[SelectedCase]) -> None:
+        """Report the gates that these cases cannot pass."""
+        gates = self.settings.gating.gates
+        if gates.confidence is None or self.settings.asking.transcripts is not None:
             return
-        planned = (each for each in cases if each.trials and not each.if_crashed.variant)
-        rows = [structs.replace(c.if_crashed, outcome="passed", answered=c.trials) for c in planned]
-        self.observers.gate_reach(gate_reach(rows, settings.gating))
+        scores: dict[str, float | None] = dict.fromkeys((rule.metric for rule in gates.fail_under), 1.0)
+        perfect = [
+            structs.replace(
+                case.if_crashed,
+                outcome="passed",
+                scores=scores,
+                answered=case.trials,
+                passes=case.trials,
+            )
+            for case in cases
+            if case.trials
+        ]
+        self.observers.gates_cannot_pass(gates_that_cannot_pass(perfect, gates))
 
     def keep_crash(self, nodeid: str) -> None:
         """Keep an error as the result of a case whose worker died."""

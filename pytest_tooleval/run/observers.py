@@ -27,8 +27,8 @@ class Observer:
     def warned(self, text: str) -> None:
         """Called when something limits the run."""
 
-    def gate_reach(self, lines: Sequence[str]) -> None:
-        """Called before any request, with lines that report what the gates can decide."""
+    def gates_cannot_pass(self, lines: Sequence[str]) -> None:
+        """Called before any request, with a line for each gate that the cases cannot pass."""
 
     def estimated(self, estimated: Estimated) -> None:
         """Called instead of a run with --tooleval-estimate."""
@@ -59,9 +59,9 @@ class Observers(Observer):
         for each in self._all:
             each.warned(text)
 
-    def gate_reach(self, lines: Sequence[str]) -> None:
+    def gates_cannot_pass(self, lines: Sequence[str]) -> None:
         for each in self._all:
-            each.gate_reach(lines)
+            each.gates_cannot_pass(lines)
 
     def estimated(self, estimated: Estimated) -> None:
         for each in self._all:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ..errors import NoBaseline, ToolevalError
+from ..figures import given_text
 from ..record.comparison import Comparison
 from ..record.gates import Gate
 from ..record.results import CaseRow, without_variants
@@ -154,15 +155,18 @@ def judge_gates(
     )
 
 
-def gate_reach(cases: Sequence[CaseRow], gating: Gating) -> list[str]:
-    """A line for each gate on what it can decide with these planned cases; see `gate_reaches`."""
-    confidence = gating.gates.confidence
-    if confidence is None:
+def gates_that_cannot_pass(perfect: Sequence[CaseRow], gates: Gates) -> list[str]:
+    """A line for each gate with an interval that too few cases decide, even these perfect ones."""
+    if gates.confidence is None:
         return []
-    from .planning import gate_reaches
+    from .gates import decide_gates
 
-    rules = [rule for rule in gating.gates.fail_under if rule.needed < 1]
-    return list(gate_reaches(cases, rules, confidence))
+    return [
+        f"{gate.name}: inconclusive even if all of its {plural(gate.cases, 'case')} pass: "
+        f"{given_text(gate.needed or 0)} is above the interval's lower end, {gate.low or 0:.2f}"
+        for gate in decide_gates(perfect, gates.fail_under, gates.confidence)
+        if gate.verdict == "inconclusive"
+    ]
 
 
 def _compared(

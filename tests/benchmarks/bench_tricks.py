@@ -25,11 +25,6 @@ WITHOUT = {
         import pytest_tooleval.plugin.gc_tuning as gc_tuning
         gc_tuning.leave_memory_at_exit = lambda: None
         """,
-    "no_collections": """
-        from contextlib import nullcontext
-        import pytest_tooleval.engine.clients.litellm_client as client
-        client._no_collections = nullcontext
-        """,
     "own_bytecode": """
         import sys, warnings, pytest
         sys.meta_path[:] = [each for each in sys.meta_path if "_OwnModules" not in str(each)]
@@ -38,7 +33,7 @@ WITHOUT = {
         """,
 }
 ALWAYS = ("leave_out_what_is_there", "leave_memory_at_exit")
-RUNS = {"lean": (*ALWAYS, "own_bytecode"), "litellm": (*ALWAYS, "no_collections")}
+RUNS = {"lean": (*ALWAYS, "own_bytecode"), "litellm": ALWAYS}
 
 
 def main() -> None:

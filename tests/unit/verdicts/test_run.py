@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from builders import result_of
@@ -17,7 +18,7 @@ from pytest_tooleval.verdicts.run import (
     RunProblem,
     RunVerdict,
     decide_run,
-    gate_reach,
+    gates_that_cannot_pass,
     is_judged_by_gate,
     judge_gates,
 )
@@ -139,61 +140,43 @@ def planned(cases: int, suite: str = "s", models: str = "a", **fields: object) -
     ]
 
 
+PERFECT: dict[str, Any] = {
+    "outcome": "passed",
+    "answered": 5,
+    "passes": 5,
+    "scores": {"overall": 1.0},
+}
+
+
 @pytest.mark.parametrize(
     ("cases", "rule", "lines"),
     [
         (
-            planned(13, models="ab", answered=5),
+            planned(13, models="ab", **PERFECT),
             "0.85",
             [
-                "gate pass_rate 0.85, 13 cases, 5 trials, all answered: under 0.69 fails, anything else "
-                "is inconclusive; passing takes 22 cases"
+                f"pass_rate of {model}: inconclusive even if all of its 13 cases pass: 0.85 is above "
+                "the interval's lower end, 0.77"
+                for model in "ab"
             ],
         ),
         (
-            [*planned(1, "Two", answered=3, weight=2), *planned(1, "Two"), *planned(8, "Eight")],
+            [*planned(2, "Two", **PERFECT), *planned(8, "Eight", **PERFECT)],
             "suite:overall=0.6",
             [
-                "gate overall of suite Two 0.6, 2 cases, 1 to 3 trials, all answered: anything may be "
-                "inconclusive",
-                "gate overall of suite Eight 0.6, 8 cases, 1 trial, all answered: under 0.25 fails, "
-                "over 1.00 passes, in between may be inconclusive",
+                "overall of a, suite Two: inconclusive even if all of its 2 cases pass: 0.6 is above "
+                "the interval's lower end, 0.34"
             ],
         ),
-        (
-            [*planned(22), *planned(1, models="b")],
-            "0.85",
-            [
-                "gate pass_rate 0.85, 22 cases, 1 trial, all answered: under 0.72 fails, over 0.96 "
-                "passes, in between is inconclusive (a)",
-                "gate pass_rate 0.85, 1 case, 1 trial, all answered: under 1.00 fails, anything else is "
-                "inconclusive; passing takes 22 cases (b)",
-            ],
-        ),
-        (
-            [*planned(6, weight=3), *planned(6, "Other")],
-            "0.6",
-            [
-                "gate pass_rate 0.6, 12 cases, 1 trial, all answered: under 0.25 fails, over 1.00 "
-                "passes, in between, the verdict depends on which cases fail"
-            ],
-        ),
-        (
-            planned(4, cluster="same"),
-            "0.6",
-            [
-                "gate pass_rate 0.6, 4 cases, 1 trial, all answered: the verdict depends on which cases "
-                "fail"
-            ],
-        ),
-        (planned(3), "1", []),
-        (planned(3), "0", []),
-        (planned(3), "over errors=1", []),
+        (planned(22, **PERFECT), "0.85", []),
+        (planned(3, **PERFECT), "1", []),
+        (planned(3, **PERFECT), "0", []),
+        (planned(3, **PERFECT), "over errors=1", []),
     ],
 )
-def test_what_a_gate_can_decide(cases: list[CaseRow], rule: str, lines: list[str]) -> None:
-    assert gate_reach(cases, Gating(gates(rule, confidence=0.95))) == lines
-    assert gate_reach(cases, Gating(gates(rule))) == []
+def test_which_gates_cannot_pass(cases: list[CaseRow], rule: str, lines: list[str]) -> None:
+    assert gates_that_cannot_pass(cases, gates(rule, confidence=0.95)) == lines
+    assert gates_that_cannot_pass(cases, gates(rule)) == []
 
 
 def test_what_fails_beside_the_cases() -> None:
