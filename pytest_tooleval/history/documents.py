@@ -74,7 +74,7 @@ def put_run(
 
     Raises ToolevalError.
     """
-    order = file_order(asked.model for asked in run.models)
+    order = file_order(each.model for each in run.models)
     kept = sorted(cases, key=lambda case: order(case.row))
     rows = [case.row for case in kept]
     document = rows_document(run, rows, gates, baseline, intervals=True)

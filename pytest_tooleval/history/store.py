@@ -202,7 +202,7 @@ class History:
         if (log := self._runs.log(id)) is None:
             document = read_stored(self.place, self._runs.get(id).head, kind)
             return document.run, list(document.cases), document.gates, document.baseline
-        order = file_order(asked.model for asked in log.run.models)
+        order = file_order(each.model for each in log.run.models)
         kept = sorted(log.cases.values(), key=lambda case: order(case.row))
         whole = msgspec.json.Decoder(CaseResult).decode
         cases = [whole(case.json) if kind is Document else case.row for case in kept]

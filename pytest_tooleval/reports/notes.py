@@ -118,7 +118,7 @@ def _above_the_limit(run: Run) -> Iterator[str]:
 
 
 def _too_cold(document: RowsDocument) -> Iterator[str]:
-    warm = {asked.model for asked in document.run.models if wants_warmth(asked.identity)}
+    warm = {each.model for each in document.run.models if wants_warmth(each.identity)}
     cold = {
         case.model: trial.temperature
         for case in document.plain_cases

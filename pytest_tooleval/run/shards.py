@@ -111,9 +111,7 @@ _COMMON: Mapping[str, Callable[[ShardRun], Mapping[str, Any]]] = {
     "version of pytest-tooleval": lambda shard: {"": shard.run.pytest_tooleval},
     "version of the scoring rules": lambda shard: {"": shard.run.scoring_version},
     "commit": lambda shard: {"": shard.run.git.commit if shard.run.git else "none"},
-    "models": lambda shard: {
-        asked.model: asked.identity for asked in shard.run.models if not asked.by_test
-    },
+    "models": lambda shard: {each.model: each.identity for each in shard.run.models if not each.by_test},
     "options": _asked_for,
     "gates of the ini file": lambda shard: shard.about.judging,
 }
@@ -183,7 +181,7 @@ def join(
 ) -> tuple[RunResults, Run]:
     """The whole run with its verdict; `options` are those of the merge, for its record."""
     run = _joined(shards, options)
-    results = RunResults(gating, (asked.model for asked in run.models))
+    results = RunResults(gating, (each.model for each in run.models))
     for shard in shards:
         for row, text in zip(shard.rows, shard.cases, strict=True):
             # In a shard, all failures and errors are counted; the gates of the whole run decide now.
@@ -217,7 +215,7 @@ def _joined(shards: Sequence[ShardRun], options: Mapping[str, Any]) -> Run:
         unreadable=tuple(dict.fromkeys(each for run in runs for each in run.unreadable)),
         ci=ci_run(),
         tests_failed=None,
-        models=tuple(dict.fromkeys(asked for run in runs for asked in run.models)),
+        models=tuple(dict.fromkeys(each for run in runs for each in run.models)),
         spent=add_up(*(run.spent for run in runs)),
         cached_answers_from=next((each for each in sources if each != "shared"), "shared"),
         options=dict(sorted({**alike, **options}.items())),

@@ -159,21 +159,21 @@ def pairs_of(parts: Sequence[str]) -> list[str]:
     return ["+".join(pair) for pair in combinations(parts, 2)]
 
 
-def blame_lines(asked: Mapping[Identity, CaseRates]) -> Iterator[str]:
+def blame_lines(rates_by_case: Mapping[Identity, CaseRates]) -> Iterator[str]:
     """Yield each change that broke cases, with a line for each case, then the unexplained cases."""
     blamed: dict[str, list[Identity]] = {}
-    for case, of_case in asked.items():
+    for case, of_case in rates_by_case.items():
         for part in of_case.causes if of_case.is_reproduced else ():
             blamed.setdefault(part, []).append(case)
-    names = _names(asked)
+    names = _names(rates_by_case)
     for part, cases in sorted(blamed.items(), key=lambda item: -len(item[1])):
         verb, pronoun = ("together break", "them") if "+" in part else ("breaks", "it")
         yield f"{part_text(part)} {verb}"
         for case in cases:
-            undone, today = asked[case].undone[part], asked[case].today
+            undone, today = rates_by_case[case].undone[part], rates_by_case[case].today
             rates = f"fails {today.failed_text} trials, without {pronoun} {undone.failed_text}"
             yield f"  {names[case]}: {rates}"
-    for case, of_case in asked.items():
+    for case, of_case in rates_by_case.items():
         name = names[case]
         rates = f"fails {of_case.today.failed_text} trials today, {of_case.earlier.failed_text} before"
         if not of_case.is_answered:

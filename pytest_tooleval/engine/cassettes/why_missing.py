@@ -69,27 +69,27 @@ class RecordedQuestions:
     def _by_others(self) -> Mapping[tuple[str, ...], _Question]:
         return {_without_tools(each.texts): each for each in self._recorded}
 
-    def only_tools(self, asked: Mapping[str, Any]) -> Nearest | None:
+    def only_tools(self, question: Mapping[str, Any]) -> Nearest | None:
         """The question that differs in its tools alone; fast, however many are recorded."""
-        missing = summary(asked)
-        question = self._by_others.get(_without_tools(_texts(missing))) if "tools" in asked else None
-        if question is None:
+        missing = summary(question)
+        recorded = self._by_others.get(_without_tools(_texts(missing))) if "tools" in question else None
+        if recorded is None:
             return None
-        differences = self._differences(asked, missing, question.question)
-        return Nearest(question.line, tuple(differences), only_tools=True)
+        differences = self._differences(question, missing, recorded.question)
+        return Nearest(recorded.line, tuple(differences), only_tools=True)
 
-    def nearest(self, asked: Mapping[str, Any]) -> Nearest | None:
+    def nearest(self, question: Mapping[str, Any]) -> Nearest | None:
         """The question with the fewest differing fields; None if none of this kind is recorded."""
-        missing = summary(asked)
+        missing = summary(question)
         texts = _texts(missing)
         same: dict[int, list[_Question]] = {}
-        for question in self._recorded:
-            if len(question.texts) == len(texts):
-                same.setdefault(sum(map(eq, question.texts, texts)), []).append(question)
+        for recorded in self._recorded:
+            if len(recorded.texts) == len(texts):
+                same.setdefault(sum(map(eq, recorded.texts, texts)), []).append(recorded)
         if not same:
             return None
         closest = _most_alike(same[max(same)], missing)
-        return Nearest(closest.line, tuple(self._differences(asked, missing, closest.question)))
+        return Nearest(closest.line, tuple(self._differences(question, missing, closest.question)))
 
     def _differences(
         self, question: Mapping[str, Any], missing: Mapping[str, Any], recorded: Mapping[str, Any]

@@ -74,8 +74,8 @@ def messages_body(chat: Mapping[str, Any], listed: Mapping[str, Any] | None) -> 
     offered = rest.pop("tools", ())
     program = next((tool["type"] for tool in offered if _PROGRAM in tool["type"]), "")
     tools = [_tool(tool, names, program) for tool in offered]
-    asked, parallel = rest.pop("tool_choice", None), rest.pop("parallel_tool_calls", None)
-    choice = _choice(asked, parallel, names)
+    tool_choice, parallel = rest.pop("tool_choice", None), rest.pop("parallel_tool_calls", None)
+    choice = _choice(tool_choice, parallel, names)
     body: dict[str, Any] = {"messages": messages}
     containers = (message.get(CONTAINER) for message in reversed(chat["messages"]))
     if container := next(filter(None, containers), None):

@@ -103,9 +103,9 @@ def _singular(word: str) -> str:
 
 def _ranked(prompt: str, functions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The functions that overlap with the prompt, the largest weighted overlap first."""
-    asked = sorted(set(words_of(prompt)))  # in a fixed order, for reproducible rounding
+    of_prompt = sorted(set(words_of(prompt)))  # in a fixed order, for reproducible rounding
     weights = list(map(_weights, functions))
-    counts = {word: count for word in asked if (count := sum(word in words for words in weights))}
+    counts = {word: count for word in of_prompt if (count := sum(word in words for words in weights))}
     # Inverse document frequency, smoothed so that a lone tool can match at all.
     rarity = {word: math.log(1 + len(functions) / count) for word, count in counts.items()}
     scores = [sum(words[word] * rarity[word] for word in rarity if word in words) for words in weights]
