@@ -49,9 +49,9 @@ class Draft(NamedTuple):
         """Return the draft with its explanation changed, once it is read."""
         return self._replace(explain=lambda: change(*self.explanation()))
 
-    def score(self, *, explained: bool) -> Score:
+    def score(self, *, explain: bool) -> Score:
         """Return the score, with or without its explanation."""
-        if not explained:
+        if not explain:
             return Score(self.value)
         text, lines = self.explanation()
         return Score(self.value, text, tuple(line.check for line in lines))

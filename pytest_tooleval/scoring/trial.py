@@ -171,7 +171,7 @@ class ScoredTrial(NamedTuple):
 
     def explain(self) -> TrialResult:
         """Return the trial with explanations for its built-in scores."""
-        texts = {metric: draft.score(explained=True) for metric, draft in self.drafts.items()}
+        texts = {metric: draft.score(explain=True) for metric, draft in self.drafts.items()}
         return structs.replace(self.result, scores={**self.result.scores, **texts})
 
 
@@ -203,7 +203,7 @@ def score_trial(
         silent_agent.check_evidence(case, scorers)
         assessment = assess(case, transcript)
         unusable = assessment.usable_transcript.no_answer
-        scores = {metric: draft.score(explained=False) for metric, draft in assessment.drafts.items()}
+        scores = {metric: draft.score(explain=False) for metric, draft in assessment.drafts.items()}
         if unusable is not None:
             zero = Score(0.0, f"no usable answer ({unusable.category.replace('_', ' ')})")
             zeros = [m for m, score in scores.items() if score.value is not None and m not in PENALTIES]

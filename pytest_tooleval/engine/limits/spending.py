@@ -44,9 +44,9 @@ class Spending:
     reserved. The processes of a run share a ledger, a file of events.
     """
 
-    def __init__(self, most_usd: float | None = None, ledger: Path | None = None) -> None:
+    def __init__(self, most_usd: float | None = None, ledger_path: Path | None = None) -> None:
         self._most_usd = most_usd
-        self._ledger = None if ledger is None else Ledger(ledger)
+        self._ledger = None if ledger_path is None else Ledger(ledger_path)
         # By model label: spending outside the ledger, and in it.
         self.apart: dict[str, Payments] = {}
         self._shared: dict[str, Payments] = {}
