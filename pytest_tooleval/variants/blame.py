@@ -88,14 +88,14 @@ class CaseRates(NamedTuple):
         )
 
     @property
-    def untested(self) -> list[str]:
+    def untested_parts(self) -> list[str]:
         """The changes without answers, which are neither blamed nor cleared."""
         return [part for part, rate in self.undone.items() if not rate.trials]
 
     @property
     def is_unexplained(self) -> bool:
         """True if the loss is reproduced, and none of the changes, all of them tried, explains it."""
-        return self.is_reproduced and not self.causes and not self.untested
+        return self.is_reproduced and not self.causes and not self.untested_parts
 
     @property
     def causes(self) -> list[str]:
@@ -181,8 +181,8 @@ def blame_lines(rates_by_case: Mapping[Identity, CaseRates]) -> Iterator[str]:
             yield f"{name}: not answered {when}, so nothing is blamed"
         elif not of_case.is_reproduced:
             yield f"{name}: may have failed by chance ({rates}); more --trials can tell"
-        elif of_case.untested:
-            parts = ", ".join(map(part_text, of_case.untested))
+        elif of_case.untested_parts:
+            parts = ", ".join(map(part_text, of_case.untested_parts))
             yield f"{name}: not answered without {parts}, so neither blamed nor cleared ({rates})"
         elif of_case.is_unexplained:
             yield f"{name}: no change or pair of changes explains it ({rates})"

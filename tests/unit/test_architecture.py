@@ -361,3 +361,33 @@ def test_a_class_alias_or_constant_has_its_own_name() -> None:
             if not name.startswith("_") and name not in ONE_PER_MODULE:
                 found.setdefault(name, []).append(path)
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+# `shown` reads as `sorted` does, and users write `calls.unordered`.
+PARTICIPLES = ("shown", "unordered")
+IRREGULAR = frozenset(
+    "begun built found given held known left made meant said seen sent spent taken told".split()
+)
+
+
+def test_a_bare_participle_is_a_flag_or_an_event() -> None:
+    """Functions that act have a verb's name, and those that return something a noun's."""
+    observer = next(
+        node
+        for node in _parsed(PACKAGE / "run" / "observers.py").body
+        if isinstance(node, ast.ClassDef) and node.name == "Observer"
+    )
+    allowed = {*PARTICIPLES, *(node.name for node in _functions(observer))}
+    for path in MODULES:
+        owners: list[ast.Module | ast.ClassDef] = [_parsed(path)]
+        owners += [node for node in _parsed(path).body if isinstance(node, ast.ClassDef)]
+        for node in (function for owner in owners for function in _functions(owner)):
+            is_flag = node.decorator_list and node.returns and ast.unparse(node.returns) == "bool"
+            is_participle = re.fullmatch("[a-z]+[^e]ed", node.name) or node.name in IRREGULAR
+            assert not is_participle or is_flag or node.name in allowed, (
+                f"{path}:{node.lineno}: {node.name}"
+            )
+
+
+def _functions(owner: ast.Module | ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [node for node in owner.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
