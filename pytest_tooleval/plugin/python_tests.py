@@ -92,7 +92,7 @@ class Tooleval:
     def arun(self, prompt: Prompt, **options: Unpack[QuestionOptions]) -> Coroutine[Any, Any, AgentRun]:
         """Like a call, for async tests. With `loop="test"`, the agent runs on the test's event loop."""
         __tracebackhide__ = True
-        return self._case.coroutines.named("tooleval.arun", self._case.arun(prompt, options))
+        return self._case.coroutines.note("tooleval.arun", self._case.arun(prompt, options))
 
 
 class PythonTests:
@@ -152,7 +152,7 @@ class PythonTests:
         if make is not None:
             case = make(item, setting, asker)
         else:
-            case = PythonCase(setting, asker, fresh=runs > 0)
+            case = PythonCase(setting, asker, is_fresh=runs > 0)
         item.stash[_case_key] = case
         self._running = item.nodeid, case
         return Tooleval(case)
@@ -357,9 +357,9 @@ class PythonTests:
             if not _is_unittest(item):
                 return  # the test itself failed, before a later trial asked
             if report.skipped and not hasattr(report, "wasxfail"):
-                result = case.skipped(reason_in(report))
+                result = case.skipped_result(reason_in(report))
             else:
-                case.ended(raised, is_assertion=is_assertion(raised))
+                case.end(raised, is_assertion=is_assertion(raised))
                 result = case.conclude()
         settings = self._run.settings
         if report.failed and settings.gating.excuses_unasked and is_unasked(result):

@@ -71,18 +71,18 @@ def _ending(case: PythonCase, raised: list[BaseException]) -> Iterator[None]:
         yield
     except (*_PASSING_ON, pytest.skip.Exception, unittest.SkipTest) as error:
         if case.has_asked and not isinstance(error, _PASSING_ON):
-            result = case.skipped(str(error))
+            result = case.skipped_result(str(error))
             if result.fails_despite.marks:
                 raise CaseFailure(result.reason) from None
         raise
     except BaseException as error:
         if not case.has_asked:
             raise
-        case.ended(error, is_assertion=is_assertion(error))
+        case.end(error, is_assertion=is_assertion(error))
         raised.append(error)
     else:
         if case.has_asked or case.question is None:
-            case.ended(None)
+            case.end(None)
         else:
             raise ConfigError(f"trial {case.number + 1} asked nothing, but the first one did")
     if mistake := case.mistake():

@@ -15,7 +15,7 @@ class Coroutines:
     def __init__(self) -> None:
         self._named: list[tuple[str, Coroutine[Any, Any, Any]]] = []
 
-    def named(self, name: str, coroutine: Coroutine[Any, Any, _T]) -> Coroutine[Any, Any, _T]:
+    def note(self, name: str, coroutine: Coroutine[Any, Any, _T]) -> Coroutine[Any, Any, _T]:
         """Note a coroutine, and return it."""
         self._named.append((name, coroutine))
         return coroutine

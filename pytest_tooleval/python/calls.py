@@ -211,7 +211,7 @@ class UnorderedCalls:
             other = other.calls
         if not isinstance(other, list):
             return NotImplemented
-        return len(self.calls) == len(other) == len(paired(self.calls, other))
+        return len(self.calls) == len(other) == len(pair_equal(self.calls, other))
 
     def __ne__(self, other: object) -> bool:
         __tracebackhide__ = True
@@ -228,7 +228,7 @@ class UnorderedCalls:
         return f"{self.calls!r} (in any order)"
 
 
-def paired(calls: list[Call], expected: list[Any]) -> dict[int, int]:
+def pair_equal(calls: list[Call], expected: list[Any]) -> dict[int, int]:
     """The most pairs of equal calls: the place of the made one by that of the expected one.
 
     Searches by augmenting paths (Kuhn 1955).

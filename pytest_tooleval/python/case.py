@@ -28,7 +28,7 @@ class PythonCase:
     Where every body gets the same agent, the first one asks all trials at once.
     """
 
-    def __init__(self, setting: QuestionContext, asker: Asker, *, fresh: bool) -> None:
+    def __init__(self, setting: QuestionContext, asker: Asker, *, is_fresh: bool) -> None:
         self.question: Question | None = None
         self.result: CaseResult | None = None
         # The number of the running body, from 0.
@@ -38,7 +38,7 @@ class PythonCase:
         self.coroutines = Coroutines()
         self._setting = setting
         self._asker = asker
-        self._fresh = fresh
+        self._is_fresh = is_fresh
         self._running: dict[int, RunningDialogue] = {}
         self._runs: dict[int, AgentRun] = {}
         self._errors: dict[int, ModelError] = {}
@@ -65,8 +65,8 @@ class PythonCase:
         try:
             agent = agent_of(options, self._setting.test)
             own_tools = agent.tools() if agent is not None and agent.kind is not None else None
-            asked = make_question(prompt, options, self._setting, agent, own_tools)
-            running = self._begin(asked)
+            question = make_question(prompt, options, self._setting, agent, own_tools)
+            running = self._begin(question)
         except ToolevalError as error:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
         heard = self._asker.wait(running.dialogue.test_may_speak)
@@ -87,10 +87,10 @@ class PythonCase:
             own_tools = None
             if agent is not None and agent.kind is not None:
                 own_tools = await agent.own_tools() if is_tests else agent.tools()
-            asked = make_question(
+            question = make_question(
                 prompt, options, self._setting, agent, own_tools, loop if is_tests else None
             )
-            running = self._begin(asked)
+            running = self._begin(question)
         except ToolevalError as error:
             raise error.with_traceback(None) from None
         # On the test's loop, nothing moves while no body awaits.
@@ -123,7 +123,7 @@ class PythonCase:
         else:
             numbers = [] if number in self._running else [number]
         for index in numbers:
-            self._running[index] = self._asker.converse(question.job, index, is_fresh=self._fresh)
+            self._running[index] = self._asker.converse(question.job, index, is_fresh=self._is_fresh)
         running = self._running[number]
         self._runs[number] = self._run_of(question, running)
         return running
@@ -138,7 +138,7 @@ class PythonCase:
             raise error.with_traceback(None) from None
         return self._runs[self.number]
 
-    def ended(self, raised: BaseException | None, *, is_assertion: bool = False) -> None:
+    def end(self, raised: BaseException | None, *, is_assertion: bool = False) -> None:
         """Note how the running body ended, and end its conversation.
 
         `is_assertion` means that what it raised is a failed assertion.
@@ -198,13 +198,13 @@ class PythonCase:
         self.result = self._evaluated(self.trials)
         return self.result
 
-    def skipped(self, reason: str) -> CaseResult:
+    def skipped_result(self, reason: str) -> CaseResult:
         """The result of a test that skipped itself after it had asked.
 
         Nothing excuses a forbidden call in a trial that ran.
         """
         assert self.question is not None
-        self.ended(None)
+        self.end(None)
         result, blank = self._evaluated(self.number + 1), self.question.on_model.blank
         if not result.fails_despite.marks:
             result = structs.replace(blank, outcome="skipped", reason=clean_reason(reason))
@@ -213,11 +213,11 @@ class PythonCase:
 
     def _evaluated(self, trials: int) -> CaseResult:
         """The result of the first trials."""
-        asked = self.question
-        assert asked is not None
+        question = self.question
+        assert question is not None
         answers = [self._answer(number) for number in range(trials)]
         bodies = [self._body(number) for number in range(trials)]
-        return evaluate(asked.on_model, answers, asked.job.scorers, bodies=bodies)
+        return evaluate(question.on_model, answers, question.job.scorers, bodies=bodies)
 
     def _answer(self, number: int) -> TrialAnswer:
         if number in self._errors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from .calls import Call, Calls, UnorderedCalls, paired
+from .calls import Call, Calls, UnorderedCalls, pair_equal
 from .like import Like
 
 _LABEL = "made:     "
@@ -78,7 +78,7 @@ class _Step(NamedTuple):
 
 def _differences(calls: Sequence[Call], expected: Sequence[Call], *, unordered: bool) -> list[str]:
     """A line for each difference, in the order of the calls."""
-    pairs = paired([*calls], [*expected])
+    pairs = pair_equal([*calls], [*expected])
     if len(pairs) == len(calls) == len(expected):
         return ["the right calls in the wrong order"]
     lines = []

@@ -37,7 +37,7 @@ class MutantCase(PythonCase):
         self._turns = agent.turns
         setting = dataclasses.replace(setting, trials=1, marked_trials=None, rule=None, cassette=None)
         setting = dataclasses.replace(setting, plain_model=lambda: self._spec(False))
-        super().__init__(setting, asker, fresh=True)
+        super().__init__(setting, asker, is_fresh=True)
 
     def _spec(self, answers: bool) -> CallableModel:
         agent = _agent(self._turns, answered=answers)

@@ -185,7 +185,7 @@ def make_question(
     )
 
 
-class _Offered(NamedTuple):
+class _AgentTools(NamedTuple):
     """The tools that the agent gets, and what answers them; `run_tools` means that its own do.
 
     `are_all` means that it has no others, such as handoffs, or those of a world that answers any call.
@@ -199,7 +199,7 @@ class _Offered(NamedTuple):
 
 def _offered(
     options: QuestionOptions, setting: QuestionContext, own_tools: Sequence[Mapping[str, Any]] | None
-) -> _Offered:
+) -> _AgentTools:
     world, passed = options.get("world"), options.get("tools")
     spec = None if world is None else world_from(world, setting.trials, setting.test)
     tools = own_tools if passed is None else described_tools(passed)
@@ -216,7 +216,7 @@ def _offered(
             "--tooleval-allow-tools"
         )
     runs_own = own_tools is not None and spec is None and may_run
-    return _Offered(tools or (), spec, runs_own, are_all and bool(tools))
+    return _AgentTools(tools or (), spec, runs_own, are_all and bool(tools))
 
 
 def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CaseOnModel:
@@ -251,7 +251,7 @@ def _spec(
 
 
 def _data(
-    prompt: Prompt, options: QuestionOptions, setting: QuestionContext, offered: _Offered
+    prompt: Prompt, options: QuestionOptions, setting: QuestionContext, offered: _AgentTools
 ) -> dict[str, Any]:
     """The question as a suite has it."""
     written = {name: _written(value) for name, value in options.items() if name not in _OWN}

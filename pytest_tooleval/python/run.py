@@ -50,8 +50,8 @@ class Judgement:
 class AgentRun:
     """What the agent did, up to now. `reply` continues the conversation."""
 
-    def __init__(self, asked: Question, running: RunningDialogue, asker: Asker) -> None:
-        self._asked = asked
+    def __init__(self, question: Question, running: RunningDialogue, asker: Asker) -> None:
+        self._asked = question
         self._running = running
         self._asker = asker
         self.scores: dict[str, Score] = {}
@@ -148,7 +148,7 @@ class AgentRun:
 
     def areply(self, text: str) -> Coroutine[Any, Any, None]:
         """Like `reply`, for async tests."""
-        return self.coroutines.named("run.areply", self._areply(text))
+        return self.coroutines.note("run.areply", self._areply(text))
 
     async def _areply(self, text: str) -> None:
         __tracebackhide__ = True
@@ -196,7 +196,7 @@ class AgentRun:
 
     def ajudge(self, rubric: str) -> Coroutine[Any, Any, Judgement]:
         """Like `judge`, for async tests."""
-        return self.coroutines.named("run.ajudge", self._ajudge(rubric))
+        return self.coroutines.note("run.ajudge", self._ajudge(rubric))
 
     async def _ajudge(self, rubric: str) -> Judgement:
         __tracebackhide__ = True

@@ -136,7 +136,7 @@ def _looks(calls: InTurns, again: Collection[int]) -> Collection[int]:
     ran = [(index, *calls[index]) for index in range(len(calls)) if index not in not_run]
     key = ("looks", case.id, repr([(index, each.name, each.arguments) for index, _, each in ran]))
     try:
-        unchanged = case.world.memory.played(key, partial(look, case.world, partial(_unchanged, ran)))
+        unchanged = case.world.memory.recall(key, partial(look, case.world, partial(_unchanged, ran)))
     except WorldError:
         return ()  # scoring reports it
     return [index for index in looking if index in unchanged]

@@ -14,7 +14,7 @@ _lock = threading.Lock()
 _captures = 0
 
 
-class _Shared:
+class _SharedStream:
     """A stream of the process, from which each thread can capture its own output."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -47,7 +47,7 @@ def _count(change: int) -> None:
         _captures += change
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
-            if _captures and not isinstance(stream, _Shared):
-                setattr(sys, name, _Shared(stream))
-            elif not _captures and isinstance(stream, _Shared):
+            if _captures and not isinstance(stream, _SharedStream):
+                setattr(sys, name, _SharedStream(stream))
+            elif not _captures and isinstance(stream, _SharedStream):
                 setattr(sys, name, stream.original)

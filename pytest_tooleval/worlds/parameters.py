@@ -65,17 +65,17 @@ def qualified_name(method: Callable[..., Any]) -> str:
     return str(getattr(function, "__qualname__", function))
 
 
-def parsers_of(method: Callable[..., Any], *, exact: bool) -> Parsers:
+def parsers_of(method: Callable[..., Any], *, is_exact: bool) -> Parsers:
     """Return what makes the objects that the method's parameters ask for.
 
-    An int for a `float` becomes one, and 2.0 for an `int`, unless `exact`. Raises WorldError if pydantic
-    cannot make the objects.
+    An int for a `float` becomes one, and 2.0 for an `int`, unless `is_exact`. Raises WorldError if
+    pydantic cannot make the objects.
     """
     from pydantic import TypeAdapter
 
     parsers: dict[str, Callable[[Any], Any]] = {}
     for name, parameter in signature_of(method).parameters.items():
-        if not exact and (as_number := _number(parameter.annotation)):
+        if not is_exact and (as_number := _number(parameter.annotation)):
             parsers[name] = as_number
         elif _is_object(parameter.annotation):
             try:

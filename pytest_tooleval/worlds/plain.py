@@ -24,7 +24,7 @@ from uuid import UUID
 
 from ..text import canonical, shorten
 
-Path = tuple[str | int, ...]
+StatePath = tuple[str | int, ...]
 
 # The method with which a class says itself what its state is.
 STATE = "_tooleval_state"
@@ -336,26 +336,26 @@ def without_stack(text: str) -> str:
 
 
 def differences(
-    expected: Any, actual: Any, path: Path = (), *, exact: bool = False
-) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield the innermost differences of two plain values: path, expected, actual (or ABSENT).
+    expected: Any, actual: Any, path: StatePath = (), *, is_exact: bool = False
+) -> Iterator[tuple[StatePath, Any, Any]]:
+    """Yield the innermost differences of two plain values: path, expected, actual (or ABSENT_VALUE).
 
-    Unless `exact`, numbers are equal by value (40 and 40.0, floats within a part of 1e-9), datetimes by
-    instant, and texts that are JSON by what they say.
+    Unless `is_exact`, numbers are equal by value (40 and 40.0, floats within a part of 1e-9), datetimes
+    by instant, and texts that are JSON by what they say.
     """
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in dict.fromkeys([*expected, *actual]):
             wanted, got = expected.get(key, ABSENT_VALUE), actual.get(key, ABSENT_VALUE)
             if wanted is not got:
-                yield from differences(wanted, got, (*path, key), exact=exact)
+                yield from differences(wanted, got, (*path, key), is_exact=is_exact)
     elif isinstance(expected, list) and isinstance(actual, list):
         for index in range(max(len(expected), len(actual))):
             wanted, got = (
                 each[index] if index < len(each) else ABSENT_VALUE for each in (expected, actual)
             )
             if wanted is not got:
-                yield from differences(wanted, got, (*path, index), exact=exact)
-    elif not _equal(expected, actual) and (exact or not _means_same(expected, actual)):
+                yield from differences(wanted, got, (*path, index), is_exact=is_exact)
+    elif not _equal(expected, actual) and (is_exact or not _means_same(expected, actual)):
         yield path, expected, actual
 
 
@@ -430,7 +430,7 @@ def read_json(text: str) -> Any:
         return text
 
 
-def path_text(path: Path) -> str:
+def path_text(path: StatePath) -> str:
     """Return a path as text, such as `Desk.orders["A1"].refunded`."""
     text = ""
     for part in path:
@@ -443,7 +443,7 @@ def path_text(path: Path) -> str:
     return text
 
 
-def read_path(text: str) -> Path | None:
+def read_path(text: str) -> StatePath | None:
     """Split `orders.A1.refunded` or `orders["A1"].refunded` into parts; None for an invalid path."""
     parts: list[str | int] = []
     at = 0
@@ -454,7 +454,7 @@ def read_path(text: str) -> Path | None:
     return tuple(parts) if parts and at == len(text) else None
 
 
-def look_up(state: dict[str, Any], path: Path) -> tuple[Path, Any]:
+def look_up(state: dict[str, Any], path: StatePath) -> tuple[StatePath, Any]:
     """Return the full path and the plain value at it; ABSENT if there is none.
 
     The first part is a class name, which may be omitted if there is only one object.

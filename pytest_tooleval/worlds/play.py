@@ -42,7 +42,7 @@ class CallsToPlay(NamedTuple):
     must_run: bool = False
 
 
-class Played(NamedTuple):
+class PlayLog(NamedTuple):
     """The answers to each turn's calls, except those `left_out`, and the state after each turn."""
 
     tool_answers: list[list[str]]
@@ -54,17 +54,17 @@ class TooManyFailed(WorldError):
     """A world would run too many of the failed calls without an error."""
 
 
-def play(spec: WorldSpec, turns: Sequence[CallsToPlay]) -> Played:
+def play(spec: WorldSpec, turns: Sequence[CallsToPlay]) -> PlayLog:
     """Play the calls on a fresh world. Raises WorldError."""
     if not any(turn.calls for turn in turns):
         begins = spec.memory.once(("begins", *spec.key), lambda: look(spec, World.state))
-        return Played([[] for _ in turns], [begins] * len(turns))
+        return PlayLog([[] for _ in turns], [begins] * len(turns))
     left_out: set[_CallIndex] = set()
     # A world cannot undo a call, but a fresh one repeats all others.
     for _ in range(_MOST_LEFT_OUT + 1):
         world = World(spec)
-        played = bounded(world, partial(_play, world, turns, left_out))
-        if isinstance(played, Played):
+        played = run_limited(world, partial(_play, world, turns, left_out))
+        if isinstance(played, PlayLog):
             return played
         left_out |= _retries(turns, played)
     raise TooManyFailed(
@@ -87,9 +87,9 @@ def _retries(turns: Sequence[CallsToPlay], at: _CallIndex) -> set[_CallIndex]:
 
 def _play(
     world: World, turns: Sequence[CallsToPlay], left_out: Collection[_CallIndex]
-) -> Played | _CallIndex:
+) -> PlayLog | _CallIndex:
     """Play all calls but those left out, or return the place of the next one to leave out."""
-    played = Played([], [], left_out)
+    played = PlayLog([], [], left_out)
     try:
         world.begin()
         for number, turn in enumerate(turns):
@@ -118,7 +118,7 @@ def _answers(world: World, turn: CallsToPlay, indexes: Sequence[int]) -> list[st
     return answers
 
 
-def bounded(world: World, function: Callable[[], _T]) -> _T:
+def run_limited(world: World, function: Callable[[], _T]) -> _T:
     """Run a function on a world in its own thread. Raises WorldError if it takes too long."""
     worker = WORKERS.take()
     started = time.monotonic()
@@ -131,7 +131,7 @@ def bounded(world: World, function: Callable[[], _T]) -> _T:
                 raise too_slow(world, limit)
         return future.result()
     except WorldError as error:
-        raise WorldError(world.with_printed(error)) from None
+        raise WorldError(world.with_output(error)) from None
     finally:
         WORKERS.give_back(worker, future)
 
@@ -146,7 +146,7 @@ def look(spec: WorldSpec, function: Callable[[World], _T]) -> _T:
         finally:
             world.close()
 
-    return bounded(world, looked)
+    return run_limited(world, looked)
 
 
 def time_limit(*, is_made: bool) -> float:

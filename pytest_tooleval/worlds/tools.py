@@ -11,7 +11,7 @@ from ..errors import WorldError
 from ..jsonschemas.subschemas import change_all
 from .parameters import qualified_name, signature_of
 from .play import look
-from .world import WorldSpec, named
+from .world import WorldSpec, error_line
 
 _SECTION = re.compile(r"\s*(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*")
 _PARAMETER = re.compile(r"\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+)")
@@ -31,7 +31,7 @@ def tool_of(name: str, method: Callable[..., Any]) -> dict[str, Any]:
         schema = TypeAdapter(cast("Any", _stand_in(method))).json_schema()
     except Exception as error:
         raise WorldError(
-            f"{qualified_name(method)}: its signature cannot become a JSON Schema: {named(error)}; "
+            f"{qualified_name(method)}: its signature cannot become a JSON Schema: {error_line(error)}; "
             "define its tool under tools"
         ) from None
     # pydantic's title only repeats the name.

@@ -93,7 +93,7 @@ class Memory:
 
     __hash__ = object.__hash__
 
-    def played(self, key: Hashable, play: Callable[[], _T]) -> _T:
+    def recall(self, key: Hashable, play: Callable[[], _T]) -> _T:
         """Return the play with this key, one of the last few that were made, else make it."""
         if key not in self._plays:
             self._plays[key] = play()
@@ -114,7 +114,7 @@ class Memory:
 class WorldSpec:
     """How to make a world: `module:name`, the suite's folder, and the arguments for `name`.
 
-    `memory` is shared by the worlds of a run. With `exact`, numbers arrive as the model sent them. A
+    `memory` is shared by the worlds of a run. With `is_exact`, numbers arrive as the model sent them. A
     Python test passes the `factory` itself, which `target` then only names; `code` is a digest of
     its code if that is in the test's file, and `like` is equal for worlds that begin alike. Such a world
     is never played again, so it may depend on time and chance.
@@ -124,7 +124,7 @@ class WorldSpec:
     folder: Path
     args: Mapping[str, Any] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory, compare=False, repr=False)
-    exact: bool = False
+    is_exact: bool = False
     factory: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     code: str = ""
     like: Hashable = field(default=None, compare=False, repr=False)
@@ -172,11 +172,11 @@ class World:
         self.methods = {name: each for thing in self.objects for name, each in methods_of(thing).items()}
         callables = (thing.__call__ for thing in self.objects if callable(thing))
         self._answers_all = next(callables, None)
-        memory, exact = self._spec.memory, self._spec.exact
+        memory, exact = self._spec.memory, self._spec.is_exact
         if self._answers_all is None:
             for thing in self.objects:
                 key = "parsers", type(thing), exact
-                self._parsers |= memory.once(key, partial(_parsers, thing, exact=exact))
+                self._parsers |= memory.once(key, partial(_parsers, thing, is_exact=exact))
         start = (factory, canonical(dict(self._spec.args)))
         self._past.update(repr(start).encode())
         if self._spec.factory is None:
@@ -221,7 +221,7 @@ class World:
             try:
                 state[name] = state_of(thing)
             except Exception as error:
-                raise WorldError(f"the state of {name} cannot be read: {named(error)}") from None
+                raise WorldError(f"the state of {name} cannot be read: {error_line(error)}") from None
         return state
 
     def unseen(self) -> list[str]:
@@ -264,7 +264,7 @@ class World:
                 left += filter(None, [value if isinstance(value, ModuleType) else named])
         return modules
 
-    def compared(self) -> list[str]:
+    def compared_names(self) -> list[str]:
         """Return the names in its state, such as `Desk.orders`."""
         names = []
         for thing, (name, state) in zip(self.objects, self.state().items(), strict=True):
@@ -334,9 +334,9 @@ class World:
                     result = self._loop.run_until_complete(result)
         except BaseException as error:
             if self._is_mistake(error, values.values()):
-                text = f"{self.doing} raised {named(error)}{raised_at(error)}"
+                text = f"{self.doing} raised {error_line(error)}{raised_at(error)}"
                 raise WorldError(f"{text}: a mistake in the world") from None
-            content = _error(named(error))
+            content = _error(error_line(error))
         else:
             content = result if isinstance(result, str) else self._json(result)
         content = without_stack(content)  # a world may also return an error's text
@@ -379,11 +379,11 @@ class World:
             raise WorldError(f"{self.doing} returned something that is not JSON: {error}") from None
 
     @property
-    def printed(self) -> str:
+    def output(self) -> str:
         """The output of its code so far, shortened."""
         return shorten(without_secrets(self._output.getvalue()), MAX_PRINTED)
 
-    def with_printed(self, error: WorldError) -> str:
+    def with_output(self, error: WorldError) -> str:
         """Return an error's text with the end of the code's output, which is shown nowhere else."""
         text = without_secrets(str(error))
         printed = without_secrets(self._output.getvalue()).strip()[-_MAX_PRINTED_LAST:]
@@ -439,9 +439,10 @@ def methods_of(thing: object) -> dict[str, Callable[..., Any]]:
     return {name: getattr(thing, name) for name in dict.fromkeys(names)}
 
 
-def _parsers(thing: object, *, exact: bool) -> dict[str, Parsers]:
+def _parsers(thing: object, *, is_exact: bool) -> dict[str, Parsers]:
     """Return the parsers of each method that needs any, by name. Raises WorldError."""
-    by_method = {name: parsers_of(method, exact=exact) for name, method in methods_of(thing).items()}
+    methods = methods_of(thing).items()
+    by_method = {name: parsers_of(method, is_exact=is_exact) for name, method in methods}
     return {name: parsers for name, parsers in by_method.items() if parsers}
 
 
@@ -453,7 +454,7 @@ def _is_method(member: object) -> bool:
     return wraps or isinstance(member, functools.partialmethod)
 
 
-def named(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """Return an error as `ValueError: no such order`, without addresses, which vary."""
     return without_secrets(without_addresses(error_text(error)))
 
@@ -466,7 +467,7 @@ def _make(spec: WorldSpec, factory: Callable[..., Any]) -> tuple[object, ...]:
     except BaseException as error:
         frames = traceback.extract_tb(error.__traceback__)[1:]
         where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-        raise WorldError(f"{spec.target}() raised {named(error)}{where}") from None
+        raise WorldError(f"{spec.target}() raised {error_line(error)}{where}") from None
     objects = tuple(result) if isinstance(result, (list, tuple)) else (result,)
     names = [type(thing).__name__ for thing in objects]
     tools = [name for thing in objects for name in methods_of(thing)]
@@ -488,7 +489,7 @@ def _load(spec: WorldSpec) -> Callable[..., Any]:
             value: Any = _module(module_name, spec.folder)
     except BaseException as error:
         hint = _beside(spec) if isinstance(error, ModuleNotFoundError) else ""
-        raise WorldError(f"cannot import {module_name!r}: {named(error)}{hint}") from None
+        raise WorldError(f"cannot import {module_name!r}: {error_line(error)}{hint}") from None
     public = [each for each in dir(value) if not each.startswith("_")]
     for name in path.split("."):
         value = getattr(value, name, None)

@@ -93,12 +93,12 @@ class WorldTools(ToolSource):
                 await asyncio.wait([future], timeout=min(left, time_limit(is_made=True)))
             return future.result()
         except WorldError as error:
-            raise ModelError(world.with_printed(error), kind="world") from None
+            raise ModelError(world.with_output(error), kind="world") from None
 
     @property
     def output(self) -> str:
         """The output that the world's code has printed."""
-        return self._world.printed
+        return self._world.output
 
     def close(self) -> None:
         self._closed = True

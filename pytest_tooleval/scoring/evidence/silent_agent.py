@@ -67,7 +67,7 @@ def _problem(case: ResolvedCase, scorers: Sequence[Scorer]) -> str:
     failed = failing_calls(case)
     if failed:
         return f"an agent that makes no call passes, as {failed[0]}; fix the call, or the world"
-    compared, unseen = _looked_at(case.world, lambda world: (world.compared(), world.unseen()))
+    compared, unseen = _looked_at(case.world, lambda world: (world.compared_names(), world.unseen()))
     return (
         "an agent that makes no call passes: after what is expected, the state "
         f"({first_few(compared, _SHOWN)}) is as it was before"
@@ -88,7 +88,7 @@ def _nothing_to_see(spec: WorldSpec, paths: Sequence[str]) -> str:
     """Say that a world has no state, or not the one that is expected; empty if it has."""
 
     def unseen_in(world: World) -> str:
-        unseen = [] if world.compared() else world.unseen()
+        unseen = [] if world.compared_names() else world.unseen()
         if unseen:
             return f"the world shows no state: {first_few(unseen, _SHOWN)}"
         return next(filter(None, map(world.not_read, paths)), "")

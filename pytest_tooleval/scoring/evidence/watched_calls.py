@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...explain import listing
 from ...suite.case import ResolvedCase
 from ...suite.expectations import Expectations
-from ...worlds.plain import Connection, Path, differences, path_text
+from ...worlds.plain import Connection, StatePath, differences, path_text
 from ...worlds.play import look
 from ...worlds.world import State, World
 from ..references import expected_calls, judged_by_state, play_key
@@ -34,7 +34,7 @@ def call_effects(case: ResolvedCase, expectations: Sequence[Expectations]) -> li
     look_at = partial(_watch, case, expectations)
     by_state = (judged_by_state(case, each) for each in expectations)
     key = ("watched", *play_key(case, map(expected_calls, expectations)), *by_state)
-    return case.world.memory.played(key, partial(look, case.world, look_at))
+    return case.world.memory.recall(key, partial(look, case.world, look_at))
 
 
 def _watch(case: ResolvedCase, expectations: Sequence[Expectations], world: World) -> list[CallEffects]:
@@ -68,7 +68,7 @@ def _unseen(before: State, after: State) -> str:
     return closed and f"what it changes may be behind {closed}, which the state does not show"
 
 
-def _named(path: Path) -> str:
+def _named(path: StatePath) -> str:
     """Name a place in a world, without what is inside of private data."""
     private = (depth for depth, part in enumerate(path, 1) if str(part).startswith("_"))
     named = path[: next(private, 2)]
@@ -77,7 +77,7 @@ def _named(path: Path) -> str:
     )
 
 
-def _closed(value: Any, path: Path = ()) -> Iterator[Path]:
+def _closed(value: Any, path: StatePath = ()) -> Iterator[StatePath]:
     """Yield the places of connections."""
     if isinstance(value, Connection):
         yield path

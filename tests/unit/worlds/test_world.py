@@ -658,7 +658,7 @@ def test_nan_equals_nan() -> None:
     ],
 )
 def test_what_means_the_same_differs_only_exactly(one: Any, other: Any, exact: bool) -> None:
-    assert bool(list(differences({"a": one}, {"a": other}, exact=exact))) is exact
+    assert bool(list(differences({"a": one}, {"a": other}, is_exact=exact))) is exact
 
 
 @pytest.mark.parametrize(
@@ -680,4 +680,4 @@ def test_numbers_arrive_as_annotated_but_for_benchmarks(tmp_path: Path) -> None:
     world = spec(tmp_path, code)
     assert answer(world, "show", a=1, b=2.0, c=3, d=4, e=5) == "[1.0, 2, 3.0, 4, 5]"
     assert answer(world, "show", a=True, b=2.5, c=None, d=4.0) == "[True, 2.5, None, 4.0, 0]"
-    assert answer(replace(world, exact=True), "show", a=1, b=2.0, c=3) == "[1, 2.0, 3, 0, 0]"
+    assert answer(replace(world, is_exact=True), "show", a=1, b=2.0, c=3) == "[1, 2.0, 3, 0, 0]"
