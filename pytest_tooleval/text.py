@@ -42,14 +42,14 @@ def to_nfc(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def fold_case(text: str) -> str:
+def fold(text: str) -> str:
     """Return the text for comparisons that ignore case."""
     return text.casefold() if text.isascii() else to_nfc(to_nfc(text).casefold())
 
 
 def folded_words(text: str) -> str:
     """Return the text for comparisons that ignore case, white space and commas."""
-    return " ".join(fold_case(text).replace(",", "").split())
+    return " ".join(fold(text).replace(",", "").split())
 
 
 def shorten(text: str, limit: int = 80) -> str:

@@ -150,10 +150,8 @@ class AgentToolbox:
 
     def note_failure(self, id: object, error: object) -> None:
         """Record that a call ended in an error. If that is a time-out, it may have run all the same."""
-        was_cancelled = isinstance(error, asyncio.CancelledError)
-        self._failed[id] = (
-            "unknown" if was_cancelled else error_or_unknown(f"{type(error).__name__} {error}")
-        )
+        is_late = isinstance(error, asyncio.CancelledError)
+        self._failed[id] = "unknown" if is_late else error_or_unknown(f"{type(error).__name__} {error}")
 
     def with_marks(self, transcript: list[Message]) -> list[Message]:
         """The run, with the calls that failed, or that the library or an agent's guard stopped."""

@@ -49,7 +49,7 @@ def parents_of_head(folder: Path) -> list[str]:
     return re.findall(r"^parent (\w+)$", about, re.MULTILINE)
 
 
-def ensure_commit(folder: Path, commit: str) -> bool:
+def obtain(folder: Path, commit: str) -> bool:
     """Whether a commit is there, after fetching it alone into a shallow clone."""
     if not has_revision(folder, commit):
         fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "origin", commit)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from msgspec.structs import astuple
 
 from ..checkout.ci import CiJob
-from ..checkout.git import ensure_commit, file_at, git_output, line_as_of, parents_of_head, path_within
+from ..checkout.git import file_at, git_output, line_as_of, obtain, parents_of_head, path_within
 from ..errors import ToolevalError
 from ..record.comparison import LoosenedCase
 from ..record.document import RowsDocument
@@ -63,9 +63,7 @@ class Checkout:
         path, job = self.root / file, self.job
         is_there = path.is_file()
         if is_there and self._is_other_commit:
-            line = (
-                line_as_of(job.commit, path, line) if job and ensure_commit(self.root, job.commit) else 0
-            )
+            line = line_as_of(job.commit, path, line) if job and obtain(self.root, job.commit) else 0
         name = self.path_of(file)
         text = f"{name}:{line}" if line else name
         if not (job and job.blobs and job.commit and is_there):
@@ -91,7 +89,7 @@ class Checkout:
         parents = parents_of_head(self.root)
         is_merge = len(parents) == 2 and (job.merge != "" or parents[1] == job.commit)
         base = parents[0] if is_merge and self._is_other_commit else job.base
-        if not ensure_commit(self.root, base):
+        if not obtain(self.root, base):
             how = "`GIT_DEPTH: 0`" if job.service == "gitlab" else "`fetch-depth: 0` of actions/checkout"
             return "", f"the clone lacks the base commit {base[:10]}; fetch it with {how}"
         # Without a merge commit, the base branch may be ahead.

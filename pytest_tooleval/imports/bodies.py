@@ -14,7 +14,7 @@ from ..engine.clients.joined_streams import (
 )
 from ..record.calls import is_number
 from ..record.untrusted import as_mapping, as_text, objects_in
-from .records import UnusableError, decode_json
+from .records import UnusableError, decode_text
 
 # The places of requests and answers in records of litellm, langfuse, VCR, OpenAI's batches and evals.
 REQUEST_KEYS = (
@@ -38,7 +38,7 @@ def request_parts(
     record: Any, keys: Sequence[str] = REQUEST_KEYS, depth: int = 0
 ) -> Iterator[Mapping[str, Any]]:
     """The record and the objects in it that may have fields of the request, the outermost first."""
-    body = body_of(record) if depth else decode_json(record)
+    body = body_of(record) if depth else decode_text(record)
     if isinstance(body, Mapping):
         yield body
         for key in keys if depth < MAX_WRAPPERS else ():
@@ -92,7 +92,7 @@ def body_of(value: Any) -> Any:
             return _joined(list(events(value)))
         except (ValueError, RecursionError):
             raise UnusableError("the answer is a stream with data that is no JSON") from None
-    body = decode_json(value)
+    body = decode_text(value)
     chunks = body if isinstance(body, list) else [body]
     if any(map(is_chunk, chunks)) or (
         chunks is body and any("candidates" in c for c in objects_in(body))

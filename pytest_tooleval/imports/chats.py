@@ -51,7 +51,7 @@ from .error_texts import OPENAI_AGENTS, status_by
 from .format import EachRecord, ReadSources
 from .items import Exercise, Item, ToolUse, call_message
 from .openai_tools import OfferedTools, as_type, offered_tools
-from .records import Record, UnusableError, decode_json, looks_like, objects_of
+from .records import Record, UnusableError, decode_text, looks_like, objects_of
 from .tool_dialects import tool_values
 
 _TOOLS = ("tools", "functions")
@@ -460,14 +460,14 @@ def _ending(item: _Item) -> Message:
 
 def _field(parts: Sequence[Mapping[str, Any]], *names: str) -> Any:
     """The first value of one of these fields that is not empty."""
-    values = (decode_json(part.get(name)) for name in names for part in parts)
+    values = (decode_text(part.get(name)) for name in names for part in parts)
     return next(filter(None, values), None)
 
 
 def _messages(parts: Sequence[Mapping[str, Any]], system: Sequence[str]) -> list[Message]:
     items = _field(parts, "messages")
     if items is None:
-        inputs = (decode_json(part.get("input")) for part in parts)
+        inputs = (decode_text(part.get("input")) for part in parts)
         items = next((value for value in inputs if value and isinstance(value, (str, list))), None)
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
@@ -654,7 +654,7 @@ def _replies(record: Mapping[str, Any]) -> list[_Said] | None:
         return _replies_in(record)
     values = [record[key] for key in ANSWER_KEYS if key in record]
     if not values:
-        inner = decode_json(record.get("body"))  # langfuse's events
+        inner = decode_text(record.get("body"))  # langfuse's events
         return _replies(inner) if isinstance(inner, dict) else None
     if has_failed(record):
         raise UnusableError(_ERROR)

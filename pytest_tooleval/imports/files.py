@@ -20,7 +20,7 @@ from .format import EachFile, EachRecord
 from .items import Exercise, Item, ToolList, ToolUse, WholeSuite
 from .openai_tools import tool_definitions
 from .reading import Batch, read_files
-from .records import UnusableError, decode_json
+from .records import UnusableError, decode_text
 from .seen_tools import tools_seen
 
 T = TypeVar("T")
@@ -193,7 +193,7 @@ def _calls_in(item: OutsideTranscript | Exercise) -> Iterator[ToolUse]:
         return
     for call in (each for message in item.messages for each in objects_in(message.get("tool_calls"))):
         function = as_mapping(call.get("function"))
-        arguments = decode_json(function.get("arguments"))
+        arguments = decode_text(function.get("arguments"))
         if "custom" in call:
             yield as_text(as_mapping(call["custom"]).get("name")), None
         elif not call.get("hosted"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..record.untrusted import as_list, as_mapping, as_text, objects_in
-from .records import decode_json, looks_like
+from .records import decode_text, looks_like
 
 _PAGE = "https://pytest-tooleval.github.io/pytest-tooleval/latest/guides/importing/#files"
 _SAVE = "Save the chat messages of each run, or requests with their answers, as JSON Lines"
@@ -74,7 +74,7 @@ def _program_of(fields: Mapping[str, Any]) -> tuple[str, str] | None:
         return _LANGSMITH
     if objects_in(fields.get("prompt")) and ("completion" in fields or "chosen" in fields):
         return _TRL
-    said = [decode_json(fields.get(key)) for key in ("conversations", "conversation", "chosen")]
+    said = [decode_text(fields.get(key)) for key in ("conversations", "conversation", "chosen")]
     turns = [turn for each in said for turn in (each if isinstance(each, list) else [each])]
     first = next(iter(objects_in(fields.get("messages"))), {})
     described = first.get("role") == "system" and not fields.get("tools")

@@ -15,7 +15,7 @@ from .formats.gemini import convert
 from .formats.langchain import as_chat, message_fields
 from .formats.vercel import chat_messages_of, is_sdk_message
 from .items import Item
-from .records import Record, UnusableError, decode_json
+from .records import Record, UnusableError, decode_text
 from .span_dialects import ModelCall, in_chat, model_call, tool_run_of
 from .spans import TraceSpan
 from .traces import conversations_of
@@ -76,7 +76,7 @@ def _calls_of(span: TraceSpan) -> Iterator[tuple[TraceSpan, ModelCall]]:
         yield span, call
         return
     for question, answer in _BODIES:
-        request = decode_json(span.attributes.get(question))
+        request = decode_text(span.attributes.get(question))
         kind = as_text(span.attributes.get("mlflow.spanType", "LLM"))
         if REQUEST == question in span.attributes or (request and kind in ("LLM", "CHAT_MODEL")):
             at = Record(Path(span.at.path), span.at.line, None, span.at.field)
@@ -96,7 +96,7 @@ def calls_in_answer(record: Record, request: Any, answer: Any) -> Iterator[Model
 
 
 def _request(value: Any) -> dict[str, Any]:
-    request = decode_json(value)
+    request = decode_text(value)
     if isinstance(request, str):
         request = [{"role": "user", "content": request}]
     if isinstance(request, list):
@@ -104,7 +104,7 @@ def _request(value: Any) -> dict[str, Any]:
     request = dict(as_mapping(request))
     if isinstance(request.get("contents"), list):
         return dict(convert(request))
-    messages = as_list(decode_json(request.get("messages")))
+    messages = as_list(decode_text(request.get("messages")))
     if len(messages) == 1 and isinstance(messages[0], list):  # of a batch of one
         messages = messages[0]
     return {**request, **({"messages": _messages(messages)} if messages else {})}
@@ -125,7 +125,7 @@ def _has_parts(message: Any) -> bool:
 
 
 def _answer(value: Any) -> Any:
-    answer = decode_json(value)
+    answer = decode_text(value)
     if isinstance(answer, Mapping):
         first = _generation(answer)
         if first:  # LangChain's
@@ -138,7 +138,7 @@ def _answer(value: Any) -> Any:
     calls = objects_in(answer)
     if calls and all("toolCallId" in each for each in calls):  # the AI SDK's
         parts = [
-            {"type": "tool-call", **each, "input": decode_json(each.get("input"))} for each in calls
+            {"type": "tool-call", **each, "input": decode_text(each.get("input"))} for each in calls
         ]
         return [*chat_messages_of([{"role": "assistant", "content": parts}])]
     return _messages(answer) if isinstance(answer, list) else answer or None

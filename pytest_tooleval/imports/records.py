@@ -148,7 +148,7 @@ def _text_of_bytes(value: Any) -> Any:
         return {"bytes": len(value)}
 
 
-def decode_json(value: Any) -> Any:
+def decode_text(value: Any) -> Any:
     """The value, decoded if it is the JSON of an object or list as a string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:

@@ -26,7 +26,7 @@ from ..record.untrusted import as_text as text_in
 from ..text import canonical
 from .chats import chat_messages
 from .formats.vercel import chat_messages_of
-from .records import UnusableError, decode_json, objects_of
+from .records import UnusableError, decode_text, objects_of
 from .spans import TraceSpan, first_of
 
 _ASKING = ("chat", "text_completion", "generate_content", None)
@@ -77,7 +77,7 @@ def tool_run_of(span: TraceSpan) -> ToolRun | None:
         return None
     attributes = span.attributes
     # OpenInference writes LangChain's message, unless the tool raised.
-    message = as_mapping(as_mapping(decode_json(attributes.get("output.value"))).get("data"))
+    message = as_mapping(as_mapping(decode_text(attributes.get("output.value"))).get("data"))
     call = first_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id") or message.get("tool_call_id")
     answer = first_of(attributes, "gen_ai.tool.call.result", "tool_response", "ai.toolCall.result")
     status = status_word(message, text_of(message))
@@ -99,7 +99,7 @@ def tool_run_of(span: TraceSpan) -> ToolRun | None:
 
 def arguments_text(value: Any) -> str:
     """Arguments of a call as the same text wherever they stand; empty unless they are an object."""
-    arguments = decode_json(value)
+    arguments = decode_text(value)
     return canonical(arguments) if isinstance(arguments, dict) else ""
 
 
@@ -136,10 +136,10 @@ def model_call(span: TraceSpan) -> ModelCall | None:
 
 def _ended(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """How an answer ended, from attributes other than its message."""
-    body = decode_json(attributes.get("output.value"))  # OpenInference: the provider's whole answer
+    body = decode_text(attributes.get("output.value"))  # OpenInference: the provider's whole answer
     choice = _first(as_mapping(body).get("choices"))
     message = _first(body) or as_mapping(choice.get("message"))
-    reasons = as_list(decode_json(attributes.get("gen_ai.response.finish_reasons")))
+    reasons = as_list(decode_text(attributes.get("gen_ai.response.finish_reasons")))
     reason = reasons[0] if reasons else attributes.get("llm.finish_reason")
     return {"refusal": message.get("refusal"), "stop_reason": reason or choice.get("finish_reason")}
 
@@ -171,7 +171,7 @@ def _openinference(attributes: Mapping[str, Any]) -> _Parts | None:
     prompt = [_unwrapped(each) for each in _nested(attributes, "llm.input_messages")]
     replies = [_unwrapped(each) for each in _nested(attributes, "llm.output_messages")]
     tools = [
-        decode_json(_inner(tool, "tool").get("json_schema")) for tool in _nested(attributes, "llm.tools")
+        decode_text(_inner(tool, "tool").get("json_schema")) for tool in _nested(attributes, "llm.tools")
     ]
     return (prompt, replies, tools or None) if prompt or replies else None
 
@@ -196,7 +196,7 @@ def _openllmetry(attributes: Mapping[str, Any]) -> _Parts | None:
     prompt, replies = _nested(attributes, "gen_ai.prompt"), _nested(attributes, "gen_ai.completion")
     tools = _nested(attributes, "llm.request.functions")
     for tool in tools:
-        tool["parameters"] = decode_json(tool.get("parameters"))
+        tool["parameters"] = decode_text(tool.get("parameters"))
     messages = ([_flat(each) for each in prompt], [_flat(each) for each in replies])
     return (*messages, tools or None) if prompt else None
 
@@ -293,7 +293,7 @@ def as_sent(value: Any) -> str:
 
 def _list(attributes: Mapping[str, Any], name: str) -> list[Any]:
     value = attributes.get(name)
-    values = decode_json(value)
+    values = decode_text(value)
     if value and not isinstance(values, list):
         raise UnusableError(
             f"{name}: expected a list as JSON, got {show(value)}; was it cut off by "

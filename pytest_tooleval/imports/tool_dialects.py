@@ -9,7 +9,7 @@ from typing import Any
 from ..explain import describe
 from ..jsonschemas.subschemas import change_all, ref_target
 from ..record.untrusted import as_list, as_mapping, as_text
-from .records import UnusableError, decode_json
+from .records import UnusableError, decode_text
 
 # Where a tool has the schema of its arguments, besides `parameters`, and whose field that is.
 SCHEMAS = {
@@ -48,9 +48,9 @@ def holds_tools(value: Any) -> bool:
 
 def tool_values(tools: Any) -> list[Any]:
     """The tools in a list, or in what has a list of them. UnusableError if there is none."""
-    tools = decode_json(tools)
+    tools = decode_text(tools)
     if isinstance(tools, list):
-        return [tool for value in tools for tool in _unwrapped(decode_json(value))]
+        return [tool for value in tools for tool in _unwrapped(decode_text(value))]
     if not isinstance(tools, Mapping):
         raise UnusableError(f'"tools": expected a list of tools, got {describe(tools)}')
     if "jsonrpc" in tools:
@@ -58,7 +58,7 @@ def tool_values(tools: Any) -> list[Any]:
     if _is_openapi(tools):
         return list(_operations(tools))
     for key in _WRAPPERS:
-        if isinstance(decode_json(tools.get(key)), (list, dict)):
+        if isinstance(decode_text(tools.get(key)), (list, dict)):
             return tool_values(tools[key])
     if any(key in tools for key in _MEMBERS):
         return list(_unwrapped(tools))
@@ -98,7 +98,7 @@ def schema_in(tool: Mapping[str, Any]) -> Any:
     schema = next((tool[key] for key in ("parameters", *SCHEMAS) if tool.get(key) is not None), None)
     if isinstance(schema, Mapping) and schema.keys() == {"json"}:  # Bedrock's
         schema = schema["json"]
-    return as_json_schema(decode_json(schema), tool.get("required"))
+    return as_json_schema(decode_text(schema), tool.get("required"))
 
 
 def as_json_schema(schema: Any, required: Any = None) -> Any:

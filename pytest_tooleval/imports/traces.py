@@ -17,7 +17,14 @@ from ..record.status import StatusWord
 from ..record.transcript import AGENT, INNER, SYSTEM_ROLES, Message, Usage
 from ..replies.messages import gist_of
 from ..replies.outside_transcript import NO_NAME, OutsideTranscript
-from .span_dialects import ModelCall, ToolRun, arguments_text, is_tool, tool_name_of, tool_run_of
+from .span_dialects import (
+    ModelCall,
+    ToolRun,
+    arguments_text,
+    is_tool,
+    tool_name_of,
+    tool_run_of,
+)
 from .spans import TraceSpan, first_of
 
 CASE = "tooleval.case"

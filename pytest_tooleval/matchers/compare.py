@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from ..errors import CannotCompare, error_text
 from ..record.calls import is_number
-from ..text import fold_case, json_text, plural, to_nfc
+from ..text import fold, json_text, plural, to_nfc
 from .matcher import MATCHERS, Mismatch, is_optional, matcher_key, operand_problem
 from .modes import Mode, Number
 
@@ -148,7 +148,7 @@ def wrong_type_text(actual: Any, kind: str) -> str:
 
 
 def _why_other_text(expected: str, actual: str) -> str:
-    if fold_case(expected) == fold_case(actual):
+    if fold(expected) == fold(actual):
         return "case differs"
     if "".join(expected.split()) == "".join(actual.split()):
         return "white space differs"

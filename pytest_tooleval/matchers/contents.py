@@ -8,7 +8,7 @@ from typing import Any
 from ..figures import score_text
 from ..findings import Finding, Findings, Loc
 from ..jsonschemas.patterns import pattern_problem, search
-from ..text import fold_case, json_text
+from ..text import fold, json_text
 from .compare import MAX_UNORDERED, first_unpaired, in_text, matches, other_length, wrong_type_text
 from .examples import guesses, inside, right_value
 from .matcher import LIST, Matcher, Mismatch, matcher, matcher_key
@@ -151,7 +151,7 @@ def _similarity(expected: str, actual: str) -> float:
     """Return the similarity of two strings, ignoring case: rapidfuzz's normalised InDel, 0 to 1."""
     from rapidfuzz import fuzz
 
-    return fuzz.ratio(fold_case(expected), fold_case(actual)) / 100
+    return fuzz.ratio(fold(expected), fold(actual)) / 100
 
 
 @matcher

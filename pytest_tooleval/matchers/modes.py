@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from ..text import fold_case, to_nfc
+from ..text import fold, to_nfc
 
 ParamScoring = Literal["exact", "case_sensitive", "bfcl"]
 Number = int | float
@@ -44,12 +44,10 @@ MODES: Mapping[ParamScoring, Mode] = {
     "exact": Mode(
         strings="equal, ignoring case",
         numbers="equal as numbers: 1 is 1.0",
-        same_text=lambda expected, actual: (
-            expected == actual or fold_case(expected) == fold_case(actual)
-        ),
+        same_text=lambda expected, actual: expected == actual or fold(expected) == fold(actual),
         # Python compares an int with a float by their exact values, however large.
         same_number=operator.eq,
-        fold=fold_case,
+        fold=fold,
     ),
     "case_sensitive": Mode(
         strings="equal",

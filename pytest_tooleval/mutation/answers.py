@@ -230,12 +230,10 @@ def _answer(
             turned = _turned(params, same[:index].count((names, params)))
             calls.append(expected_call(case, names, turned, fills=fills, optionals=optionals))
         earlier = tuple(_looked_up(case, calls) if looks_up else _earlier(case)) if calls else ()
-        is_apart = (
-            bool(case.policies) and case.kind == "conversation" if parallel is None else not parallel
-        )
+        apart = bool(case.policies) and case.kind == "conversation" if parallel is None else not parallel
         says = parallel is not None
         right_calls = tuple(calls)
-        turns.append(RightTurn(earlier, right_calls, tuple(expected), path, text, is_apart, says, form))
+        turns.append(RightTurn(earlier, right_calls, tuple(expected), path, text, apart, says, form))
     right = Right(tuple(turns), TrialResult())
     return right._replace(trial=score(whole, right.answer()))
 

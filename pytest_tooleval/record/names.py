@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from ..text import fold_case
+from ..text import fold
 from .calls import ToolCall
 
 # What models, servers and agents add to a tool's name.
@@ -25,16 +25,16 @@ def same_tool(one: str, other: str, offered: Iterable[str]) -> bool:
     """True if two names mean the same one of the offered tools."""
     if one == other:
         return True
-    key = fold_case(one)
-    return key == fold_case(other) and len({name for name in offered if fold_case(name) == key}) < 2
+    key = fold(one)
+    return key == fold(other) and len({name for name in offered if fold(name) == key}) < 2
 
 
 def meaning(name: str, offered: Collection[str]) -> str | None:
     """Return the offered tool that a name means; None if it means none of them."""
     if name in offered:
         return name
-    key = fold_case(name)
-    tools = {each for each in offered if fold_case(each) == key}
+    key = fold(name)
+    tools = {each for each in offered if fold(each) == key}
     return tools.pop() if len(tools) == 1 else None
 
 
@@ -44,11 +44,11 @@ class OfferedNames:
     def __init__(self, names: Iterable[str]) -> None:
         self._by_key: dict[str, set[str]] = {}
         for name in names:
-            self._by_key.setdefault(fold_case(name), set()).add(name)
+            self._by_key.setdefault(fold(name), set()).add(name)
 
     def find(self, name: str) -> str | None:
         """Return the tool that a name means; None if it means none of them."""
-        return meaning(name, self._by_key.get(fold_case(name), ()))
+        return meaning(name, self._by_key.get(fold(name), ()))
 
 
 def full_name(name: str, namespace: str | None) -> str:

@@ -243,10 +243,8 @@ class CaseRow(Struct, frozen=True, kw_only=True, gc=False):
     file: Annotated[str, doc("The suite's file, relative to pytest's root folder.")] = ""
     line: Annotated[int, doc("The line of the case in the file, from 1; 0 when unknown.", ge=0)] = 0
     position: Annotated[int, doc("The place of the case in the suite, from 0.", ge=0)] = 0
-    case_fingerprint: Annotated[str, doc("A fingerprint of prompt and expectation; empty: unknown.")] = (
-        ""
-    )
-    suite_fingerprint: Annotated[str, doc("A fingerprint of the suite's file; empty: unknown.")] = ""
+    case_fingerprint: Annotated[str, doc("Fingerprint of prompt and expectation; empty: unknown.")] = ""
+    suite_fingerprint: Annotated[str, doc("Fingerprint of the suite's file; empty: unknown.")] = ""
     suite_cases: Annotated[
         int,
         doc("The cases of the suite, selected or not; 0: a file of Python tests, all selected.", ge=0),

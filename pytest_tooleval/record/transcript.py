@@ -144,9 +144,7 @@ class Reply(Measures, frozen=True, kw_only=True, gc=False):
             self,
             calls=tuple(self.calls[index] for index in indexes),
             statuses=tuple(self.statuses[index] for index in indexes) if self.statuses else (),
-            ran_by_suite=tuple(self.ran_by_suite[index] for index in indexes)
-            if self.ran_by_suite
-            else (),
+            ran_by_suite=self.ran_by_suite and tuple(self.ran_by_suite[index] for index in indexes),
         )
 
     @property

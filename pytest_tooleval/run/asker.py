@@ -182,7 +182,7 @@ class Asker:
         return Spending(most, process.ledger_path)
 
     @property
-    def spending(self) -> Mapping[str, Payments]:
+    def spend(self) -> Mapping[str, Payments]:
         """The money that this process spent, by model, without amounts that are in a ledger."""
         return self._spending.apart
 

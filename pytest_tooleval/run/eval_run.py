@@ -156,7 +156,7 @@ class EvalRun:
             self.collected_facts,
             problems=asker.problems,
             recorded=cassettes.writes,
-            spent=asker.spending,
+            spent=asker.spend,
         )
 
     @property

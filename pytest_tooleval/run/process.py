@@ -12,8 +12,8 @@ class Process:
     """This process, and what it knows of the run's others; without xdist, it is the only one.
 
     `root` is the root folder, and `pytest_version` pytest's. `has_paths` is True if the command line
-    names some. `keeps` is False if it must leave no files. An xdist worker has a `number`, from 0, and
-    knows how many `workers` there are. In `ledger`, the processes record what they spend, and their
+    names some. `leaves_files` is False if it must not. An xdist worker has a `number`, from 0, and knows
+    how many `workers` there are. In `ledger_path`, the processes record what they spend, and their
     answers in the `answers_folder`.
     """
 

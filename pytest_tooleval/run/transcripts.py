@@ -50,10 +50,10 @@ class TranscriptPool:
         self._unclear |= {id(each): why for each, why in matches.unclear}
         texts = {case.id: _said_in_case(case) for case in suite.test_cases}
         for case, mine in matches.of_case.items():
-            for outside in (each for each in mine if each.case or each.id == case):
-                texts_of_run = _said(outside.messages)
+            for talk in (each for each in mine if each.case or each.id == case):
+                texts_of_run = _said(talk.messages)
                 fits = 2 if texts_of_run == texts[case] else int(texts_of_run[:1] == texts[case][:1])
-                self._claims.setdefault(id(outside), []).append(_Claim(file, suite.name, fits))
+                self._claims.setdefault(id(talk), []).append(_Claim(file, suite.name, fits))
         return matches.of_case
 
     def of_file(self, file: str, runs: Iterable[OutsideTranscript]) -> list[OutsideTranscript]:
@@ -63,18 +63,16 @@ class TranscriptPool:
         """
         return [conversation for run in runs if (conversation := self._decided(file, run)) is not None]
 
-    def _decided(self, file: str, outside: OutsideTranscript) -> OutsideTranscript | None:
-        claims = self._claims.get(id(outside), [])
+    def _decided(self, file: str, talk: OutsideTranscript) -> OutsideTranscript | None:
+        claims = self._claims.get(id(talk), [])
         most = max((each.fits for each in claims), default=0)
         best = [each for each in claims if each.fits == most]
         if len(claims) < 2 or (most and len(best) == 1):
-            return outside if not claims or best[0].file == file else None
+            return talk if not claims or best[0].file == file else None
         names = " and ".join(each.file for each in claims)
-        written = " or ".join(
-            dict.fromkeys(f'"{each.name}::{outside.case or outside.id}"' for each in claims)
-        )
-        why = f"names the case {outside.case or outside.id}, which {names} have; name it {written}"
-        return outside._replace(error=why, messages=())
+        written = " or ".join(dict.fromkeys(f'"{each.name}::{talk.case or talk.id}"' for each in claims))
+        why = f"names the case {talk.case or talk.id}, which {names} have; name it {written}"
+        return talk._replace(error=why, messages=())
 
     def without_known_case(self) -> tuple[str, ...]:
         """A line for each transcript that names an unknown case: a gate may lack its result."""
@@ -136,70 +134,64 @@ def find_transcripts(suite: Suite, transcripts: Iterable[OutsideTranscript]) -> 
     for name, texts in texts_of.items():
         first.setdefault(texts[0], []).append(name)
 
-    def add(name: str, outside: OutsideTranscript, excerpt: OutsideTranscript) -> None:
+    def add(name: str, talk: OutsideTranscript, excerpt: OutsideTranscript) -> None:
         matches.of_case.setdefault(name, []).append(excerpt)
-        matches.used.add(id(outside))
+        matches.used.add(id(talk))
 
-    for outside in transcripts:
-        named = outside.case.removeprefix(f"{suite.name}::") or outside.id
+    for talk in transcripts:
+        named = talk.case.removeprefix(f"{suite.name}::") or talk.id
         names = [named] if named in texts_of else []
-        if not names and not outside.case:
-            texts = _said(outside.messages)
+        if not names and not talk.case:
+            texts = _said(talk.messages)
             names = first.get(texts[0], []) if texts and texts[0] else []
             if len(names) > 1:
                 same_messages = [name for name in names if texts_of[name] == texts]
                 has_turns = any(cases[name].turns for name in same_messages)
-                parts = {} if has_turns else _parts(outside, cases, names)
+                parts = {} if has_turns else _parts(talk, cases, names)
                 for name, run_part in parts.items():
-                    add(name, outside, run_part)
+                    add(name, talk, run_part)
                 if parts:
                     continue
                 names = same_messages or names
         if len(names) > 1:
             why = f"begins like the cases {', '.join(names[:3])}; add the case to the transcript"
-            matches.unclear.append((outside, why))
+            matches.unclear.append((talk, why))
         elif names:
-            add(names[0], outside, outside)
+            add(names[0], talk, talk)
     for name, of_case in matches.of_case.items():
-        groups = Counter(outside.group for outside in of_case if outside.group)
-        for outside in [outside for outside in of_case if groups[outside.group] > 1]:
-            if _said(outside.messages)[:1] != texts_of[name][:1]:
-                of_case.remove(outside)
-                matches.used.discard(id(outside))
-                matches.unclear.append(
-                    (outside, f"another conversation in the transcript of case {name}")
-                )
+        groups = Counter(talk.group for talk in of_case if talk.group)
+        for talk in [talk for talk in of_case if groups[talk.group] > 1]:
+            if _said(talk.messages)[:1] != texts_of[name][:1]:
+                of_case.remove(talk)
+                matches.used.discard(id(talk))
+                matches.unclear.append((talk, f"another conversation in the transcript of case {name}"))
     return matches
 
 
 def _parts(
-    outside: OutsideTranscript, cases: Mapping[str, TestCase], names: Iterable[str]
+    talk: OutsideTranscript, cases: Mapping[str, TestCase], names: Iterable[str]
 ) -> dict[str, OutsideTranscript]:
     """The cases whose whole prompts a transcript begins with, each with its part of it."""
-    spoken = [
-        index for index, each in enumerate(outside.messages) if each.get("role") not in SYSTEM_ROLES
-    ]
-    gists = [gist_of(outside.messages[index]) for index in spoken]
+    spoken = [index for index, each in enumerate(talk.messages) if each.get("role") not in SYSTEM_ROLES]
+    gists = [gist_of(talk.messages[index]) for index in spoken]
     lengths: dict[str, int] = {}
     for name in names:
         prompt = [gist_of(as_words(each)) for each in prompt_messages(cases[name].prompt)]
         prompt = [each for each in prompt if each[0] not in SYSTEM_ROLES]
         if cases[name].leader is None and prompt == gists[: len(prompt)]:
             lengths[name] = len(prompt)
-    prompts = sum(index < outside.answers_from for index in spoken)
-    exact = {
-        name: length for name, length in lengths.items() if outside.answers_from and length == prompts
-    }
+    prompts = sum(index < talk.answers_from for index in spoken)
+    exact = {name: length for name, length in lengths.items() if talk.answers_from and length == prompts}
     lengths = exact or lengths
     if len({*lengths.values()}) < len(lengths):
         return {}  # several have the same prompt
     ends = dict(pairwise(sorted({*lengths.values()})))
-    parts = dict.fromkeys(lengths, outside)
+    parts = dict.fromkeys(lengths, talk)
     for name in [name for name, length in lengths.items() if length in ends]:
         end = spoken[ends[lengths[name]]]
-        while outside.messages[end - 1].get("role") == "user":
+        while talk.messages[end - 1].get("role") == "user":
             end -= 1  # of the next one's prompt
-        parts[name] = outside._replace(messages=outside.messages[:end])
+        parts[name] = talk._replace(messages=talk.messages[:end])
     return parts
 
 
@@ -227,23 +219,23 @@ def answers_of(case: ResolvedCase, runs: Sequence[OutsideTranscript]) -> list[Tr
     return [*(_answer(case, each) for each in runs), *absent]
 
 
-def _answer(case: ResolvedCase, outside: OutsideTranscript) -> Transcript | ModelError:
+def _answer(case: ResolvedCase, talk: OutsideTranscript) -> Transcript | ModelError:
     try:
-        transcript = conversation_of(case, _with_pictures(case, outside.messages))
+        transcript = conversation_of(case, _with_pictures(case, talk.messages))
     except ModelError as error:
-        return ModelError(f"{outside.place}: {error}", kind=error.kind)
-    transcript = _placed(transcript, outside.place)
+        return ModelError(f"{talk.place}: {error}", kind=error.kind)
+    transcript = _placed(transcript, talk.place)
     # A forbidden call remains one, even if its tool raised and ended the run.
-    if outside.error and not (transcript.replies and _has_forbidden_call(case, transcript)):
-        return ModelError(f"{outside.place}: {outside.error}", kind="bad_response")
+    if talk.error and not (transcript.replies and _has_forbidden_call(case, transcript)):
+        return ModelError(f"{talk.place}: {talk.error}", kind="bad_response")
     if not transcript.replies:
-        return ModelError(f"{outside.place}: the transcript ends without a reply", kind="bad_response")
+        return ModelError(f"{talk.place}: the transcript ends without a reply", kind="bad_response")
     if transcript.no_answer is None:
         why = "" if transcript.unread else _broke_off(case, transcript)
         if why and not _has_forbidden_call(case, transcript):
-            return ModelError(f"{outside.place}: the transcript ends {why}", kind="bad_response")
+            return ModelError(f"{talk.place}: the transcript ends {why}", kind="bad_response")
     # Put the figures of the whole transcript into the last reply; only sums count.
-    usage = {name: value for name, value in structs.asdict(outside.usage).items() if value}
+    usage = {name: value for name, value in structs.asdict(talk.usage).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in usage.items()}
     *before, last = transcript.replies
     earlier = (structs.replace(each, **none) for each in before)

@@ -23,7 +23,7 @@ from ..record.transcript import Transcript
 from ..suite.case import ResolvedCase, Turn
 from ..suite.expectations import ExpectedCall
 from ..text import plural
-from ..worlds.play import PlayLog
+from ..worlds.play import Plays
 from .assessment import (
     EXPECTED_GOT,
     Assessment,
@@ -196,7 +196,7 @@ def _conduct(span: Span, forbidden: str | None, case: ResolvedCase) -> Iterator[
         yield span_check("conduct", "surplus_call", span.place, row)
 
 
-def _expected_states(case: ResolvedCase, span: Span, played: PlayLog) -> Iterator[SpanCheck]:
+def _expected_states(case: ResolvedCase, span: Span, played: Plays) -> Iterator[SpanCheck]:
     """Yield the checks of `expected_state` after a span."""
     state = played.states[span.last_turn - 1]
     for path, wanted in (span.expected.expected_state or {}).items():

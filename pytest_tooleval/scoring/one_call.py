@@ -27,7 +27,7 @@ from ..record.results import ABSENT, Check, FailureCategory
 from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.resolved import accepts, find_tool, is_unknown, same_name
-from ..text import MOST_SHOWN, fold_case, json_text, printable, shorten, shown
+from ..text import MOST_SHOWN, fold, json_text, printable, shorten, shown
 from .assessment import EXPECTED_GOT, CheckLine
 
 NOT_OFFERED = "a tool that was not offered"
@@ -203,7 +203,7 @@ def argument_lines(
     lines = []
     arguments = with_keys_of(expected, arguments, rules)
     # Reversed, so that the first of several names that differ only in case wins.
-    unexpected = {fold_case(name): name for name in reversed([*arguments]) if name not in expected}
+    unexpected = {fold(name): name for name in reversed([*arguments]) if name not in expected}
     for name, value in expected.items():
         if name in arguments:
             right, why = reason(value, arguments[name], rules)
@@ -215,7 +215,7 @@ def argument_lines(
                 line(
                     name,
                     ABSENT,
-                    _missing(unexpected.get(fold_case(name))),
+                    _missing(unexpected.get(fold(name))),
                     "{0.name} {0.reason} (expected {0.expected})",
                 )
             )

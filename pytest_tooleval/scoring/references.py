@@ -32,7 +32,7 @@ from ..worlds.plain import (
     read_path,
     same_value,
 )
-from ..worlds.play import CallsToPlay, PlayLog, TooManyFailed, play
+from ..worlds.play import CallsToPlay, Plays, TooManyFailed, play
 from ..worlds.world import without_secrets
 from .assessment import SpanCheck, mean, span_check_of_rows
 from .paired_calls import PairedCalls
@@ -66,7 +66,7 @@ def judged_by_state(case: ResolvedCase, expected: Expectations) -> bool:
     return expected.calls is not None and match_of(case, expected) == "state"
 
 
-def _played(case: ResolvedCase, turns: Sequence[CallsToPlay]) -> PlayLog:
+def _played(case: ResolvedCase, turns: Sequence[CallsToPlay]) -> Plays:
     if case.world is None:
         raise CannotCompare("the case needs a world", "world")
     try:
@@ -81,7 +81,7 @@ class Reference(NamedTuple):
     """The expected calls of a span, and the play that they are part of."""
 
     calls: CallsToPlay
-    played: PlayLog
+    played: Plays
 
 
 class Worlds:
@@ -99,7 +99,7 @@ class Worlds:
         # The model's calls of each turn that were played.
         self._ran: list[CallsToPlay] = []
         self.too_many = ""
-        self.played: PlayLog | None = None
+        self.played: Plays | None = None
         needs = any(each.expected.expected_state or self._by_state(each) for each in conversation.spans)
         if needs and not conversation.fails:
             self._play_model()
@@ -157,7 +157,7 @@ class Worlds:
         self,
         turns: Sequence[CallsToPlay],
         calls_by_turn: Sequence[Sequence[CallRecord]],
-        played: PlayLog,
+        played: Plays,
     ) -> None:
         """Raise CannotCompare if a judged state depends on whether a call ran, and nobody knows."""
         lost = [
@@ -178,7 +178,7 @@ class Worlds:
                     "world",
                 )
 
-    def _is_judged_otherwise(self, span: Span, one: PlayLog, other: PlayLog) -> bool:
+    def _is_judged_otherwise(self, span: Span, one: Plays, other: Plays) -> bool:
         """Whether a span's state, as far as it is judged, differs between two plays."""
         state, other_state = one.states[span.last_turn - 1], other.states[span.last_turn - 1]
         if self._by_state(span):
@@ -190,7 +190,7 @@ class Worlds:
             for entry in (span.expected.expected_state or {}).items()
         )
 
-    def _as_answered(self, ran: Sequence[Sequence[CallRecord]], played: PlayLog) -> PlayLog:
+    def _as_answered(self, ran: Sequence[Sequence[CallRecord]], played: Plays) -> Plays:
         """Put what the model was answered in place of the world's answers.
 
         Answers that a fault withheld from it are left out. Where the suite ran the call, and where no
@@ -239,7 +239,7 @@ class Worlds:
         return [*references, Reference(of_whole, reference(self._case, [of_whole]))]
 
     def _chosen(
-        self, span: Span, played: PlayLog, begins: int, before: Sequence[CallsToPlay]
+        self, span: Span, played: Plays, begins: int, before: Sequence[CallsToPlay]
     ) -> CallsToPlay:
         """Return the list of expected calls that fits the model's best, after those chosen `before`."""
         lists = [
@@ -262,7 +262,7 @@ class Worlds:
         """Whether the expected calls of a turn say where the next turn begins."""
         return self._by_state(span) or self._case.exact_state
 
-    def _reference(self, begins: int, expected: Sequence[CallsToPlay]) -> PlayLog:
+    def _reference(self, begins: int, expected: Sequence[CallsToPlay]) -> Plays:
         """Play the model's own calls of the turns before `begins`, then expected calls."""
         if begins:
             return _played(self._case, [*self._ran[:begins], *expected])
@@ -276,7 +276,7 @@ def _without(turn: CallsToPlay, number: int, places: Collection[tuple[int, int]]
     return turn._replace(calls=[turn.calls[index] for index in kept], failed=failed)
 
 
-def reference(case: ResolvedCase, expected: Sequence[CallsToPlay]) -> PlayLog:
+def reference(case: ResolvedCase, expected: Sequence[CallsToPlay]) -> Plays:
     """Play expected calls on a new world, once for all trials and models."""
     assert case.world is not None
     key = play_key(case, (turn.calls for turn in expected))
@@ -349,7 +349,7 @@ def disagreement(record: CallRecord, answer: str) -> bool | None:
     )
 
 
-def world_checks(case: ResolvedCase, span: Span, played: PlayLog, to: Reference) -> Iterator[SpanCheck]:
+def world_checks(case: ResolvedCase, span: Span, played: Plays, to: Reference) -> Iterator[SpanCheck]:
     """Yield the checks of the world after a span against the play of its expected calls."""
     reference, state = to.played, played.states[span.last_turn - 1]
     # The reference for the whole case has a single turn.

@@ -17,7 +17,7 @@ from .load import read_model
 from .model import Suite
 from .tool_names import definition_of, name_in_suite
 
-_Tool = Mapping[str, Any]
+_Raw = Mapping[str, Any]
 
 _PARAMS = re.compile(
     r"test_cases\[(\d+)\]\.(?:expected_params|expected_calls\[(\d+)\]\.params)\.?(.*)", re.DOTALL
@@ -49,7 +49,7 @@ class Changes:
 
 
 def update_suite(
-    existing: Mapping[str, Any], tools: Sequence[_Tool], *, drafts: bool = True
+    existing: Mapping[str, Any], tools: Sequence[_Raw], *, drafts: bool = True
 ) -> tuple[dict[str, Any], Changes]:
     """The suite with these tools (in OpenAI's format) in place of its tools, and the changes.
 
@@ -91,8 +91,8 @@ def update_suite(
 
 def _kept_cases(
     before: dict[str, Any],
-    old: Mapping[str, _Tool],
-    new: Mapping[str, _Tool],
+    old: Mapping[str, _Raw],
+    new: Mapping[str, _Raw],
     changed: Collection[str],
 ) -> tuple[list[Any], set[str], int]:
     """The cases to keep, with the ids of those that are no drafts, and how many drafts are new."""
@@ -120,7 +120,7 @@ def _unnamed(case: Mapping[str, Any]) -> str:
 
 
 def _broken(
-    suite: Suite, written: Set[str], tools: Mapping[str, _Tool], before: Mapping[str, _Tool]
+    suite: Suite, written: Set[str], tools: Mapping[str, _Raw], before: Mapping[str, _Raw]
 ) -> dict[str, list[str]]:
     """The written cases that do not fit the suite's tools; `before` are the changed tools as they were.
 
@@ -142,7 +142,7 @@ def _broken(
     return broken
 
 
-def _gone(case: TestCase, tools: Mapping[str, _Tool]) -> Iterator[str]:
+def _gone(case: TestCase, tools: Mapping[str, _Raw]) -> Iterator[str]:
     calls = (name for call in case.calls or () for name in call.tools)
     named = [*calls, *case.valid_prerequisites, *case.mock_responses]
     for name in dict.fromkeys(named):
@@ -150,7 +150,7 @@ def _gone(case: TestCase, tools: Mapping[str, _Tool]) -> Iterator[str]:
             yield f"the tool {show(name)} no longer exists"
 
 
-def _missing(case: TestCase, tools: Mapping[str, _Tool], before: Mapping[str, _Tool]) -> Iterator[str]:
+def _missing(case: TestCase, tools: Mapping[str, _Raw], before: Mapping[str, _Raw]) -> Iterator[str]:
     """The parameters of changed tools that a case should expect now."""
     expected = [("", case.expected_tools, case.expected_params)]
     for number, (_, call) in enumerate(case.placed_calls, 1):
@@ -163,26 +163,26 @@ def _missing(case: TestCase, tools: Mapping[str, _Tool], before: Mapping[str, _T
                 yield f"{prefix}{show(name)} is now required, but not expected"
 
 
-def _by_name(tools: Iterable[_Tool]) -> dict[str, _Tool]:
+def _by_name(tools: Iterable[_Raw]) -> dict[str, _Raw]:
     """Tools by their case-folded names, as scoring ignores case."""
     return {name_in_suite(tool).casefold(): tool for tool in tools}
 
 
-def _without_comment(tool: _Tool) -> _Tool:
+def _without_comment(tool: _Raw) -> _Raw:
     return {key: value for key, value in tool.items() if key != "$comment"}
 
 
-def _with_comment(tool: _Tool, commented: Mapping[str, _Tool]) -> dict[str, Any]:
+def _with_comment(tool: _Raw, commented: Mapping[str, _Raw]) -> dict[str, Any]:
     """The tool with the comment of the one that it replaces."""
     comment = commented.get(name_in_suite(tool).casefold(), {}).get("$comment")
     return dict(tool) if comment is None else {"$comment": comment, **tool}
 
 
-def _schema(tool: _Tool) -> Mapping[str, Any]:
+def _schema(tool: _Raw) -> Mapping[str, Any]:
     return definition_of(tool).get("parameters") or {}
 
 
-def _required(tool: _Tool) -> set[str]:
+def _required(tool: _Raw) -> set[str]:
     return set(_schema(tool).get("required", ()))
 
 
@@ -194,7 +194,7 @@ def _free(id: str, taken: set[str]) -> str:
     return name
 
 
-def _differences(old: _Tool, new: _Tool) -> list[str]:
+def _differences(old: _Raw, new: _Raw) -> list[str]:
     one, two = _schema(old), _schema(new)
     had, has = one.get("properties", {}), two.get("properties", {})
     needed, needs = _required(old), _required(new)

@@ -16,7 +16,7 @@ from ..suite.case import ResolvedCase
 from ..suite.expectations import ANY_TOOL
 from ..suite.other_files import ToolsFile, read_other
 from ..suite.tools import OneTool, Tool
-from ..text import fold_case, plural
+from ..text import fold, plural
 from .tools import expected_tools, with_tools
 from .variant import VariantContext
 
@@ -37,9 +37,9 @@ def distractors(case: ResolvedCase, condition: VariantContext) -> ResolvedCase |
         return None
     if not number:
         return case
-    taken = {fold_case(tool.name) for tool in case.tools} | set(map(fold_case, excluded))
+    taken = {fold(tool.name) for tool in case.tools} | set(map(fold, excluded))
     source = _tools_in(condition.root / file) if file else _tools_of_suites(condition)
-    once = {fold_case(tool.name): tool for tool in source.tools}
+    once = {fold(tool.name): tool for tool in source.tools}
     pool = [tool for name, tool in once.items() if name not in taken]
     if len(pool) < number:
         raise ConfigError(
@@ -75,9 +75,9 @@ def _read(argument: str) -> tuple[int, str, list[str]]:
 
 def _ordered(case: ResolvedCase, pool: Sequence[Tool], condition: VariantContext) -> list[Tool]:
     """Order the pool by alternating between the next most similar tool and a random one."""
-    expected = set(map(fold_case, expected_tools(case)))
+    expected = set(map(fold, expected_tools(case)))
     wanted = frozenset(
-        word for tool in case.tools if fold_case(tool.name) in expected for word in _words(tool)
+        word for tool in case.tools if fold(tool.name) in expected for word in _words(tool)
     )
     near = sorted(pool, key=lambda tool: -_likeness(wanted, _words(tool)))
     others = list(pool)

@@ -42,7 +42,7 @@ class CallsToPlay(NamedTuple):
     must_run: bool = False
 
 
-class PlayLog(NamedTuple):
+class Plays(NamedTuple):
     """The answers to each turn's calls, except those `left_out`, and the state after each turn."""
 
     tool_answers: list[list[str]]
@@ -54,17 +54,17 @@ class TooManyFailed(WorldError):
     """A world would run too many of the failed calls without an error."""
 
 
-def play(spec: WorldSpec, turns: Sequence[CallsToPlay]) -> PlayLog:
+def play(spec: WorldSpec, turns: Sequence[CallsToPlay]) -> Plays:
     """Play the calls on a fresh world. Raises WorldError."""
     if not any(turn.calls for turn in turns):
         begins = spec.memory.once(("begins", *spec.key), lambda: look(spec, World.state))
-        return PlayLog([[] for _ in turns], [begins] * len(turns))
+        return Plays([[] for _ in turns], [begins] * len(turns))
     left_out: set[_CallIndex] = set()
     # A world cannot undo a call, but a fresh one repeats all others.
     for _ in range(_MOST_LEFT_OUT + 1):
         world = World(spec)
         played = run_limited(world, partial(_play, world, turns, left_out))
-        if isinstance(played, PlayLog):
+        if isinstance(played, Plays):
             return played
         left_out |= _retries(turns, played)
     raise TooManyFailed(
@@ -87,9 +87,9 @@ def _retries(turns: Sequence[CallsToPlay], at: _CallIndex) -> set[_CallIndex]:
 
 def _play(
     world: World, turns: Sequence[CallsToPlay], left_out: Collection[_CallIndex]
-) -> PlayLog | _CallIndex:
+) -> Plays | _CallIndex:
     """Play all calls but those left out, or return the place of the next one to leave out."""
-    played = PlayLog([], [], left_out)
+    played = Plays([], [], left_out)
     try:
         world.begin()
         for number, turn in enumerate(turns):

@@ -82,16 +82,16 @@ class CallableClient:
         with TimeShare(self._clock, self._agent, timeout_s) as share:
             called = partial(function, messages, tools, **keywords, **doors)
             if _is_async(function):
-                future = share.submit(_outcome(called))
+                task = share.submit(_outcome(called))
             else:
-                future = asyncio.ensure_future(_threaded(called, share))
+                task = asyncio.ensure_future(_threaded(called, share))
             try:
-                await _serve(future, calls, lambda: share.left_s)
-                finished, blocked_by = future.done(), share.blocked_by
+                await _serve(task, calls, lambda: share.left_s)
+                finished, blocked_by = task.done(), share.blocked_by
             finally:
                 if calls is not None:
                     calls.end()
-                future.cancel()
+                task.cancel()
             latency_s = share.seconds
         if calls is not None and calls.stopped:
             return calls.unfinished_run()
@@ -107,7 +107,7 @@ class CallableClient:
                 f"{self._spec.callable} did not answer within {timeout_s:g} s (--tooleval-timeout){why}",
                 kind="timeout",
             )
-        result, error = (None, asyncio.CancelledError()) if future.cancelled() else future.result()
+        result, error = (None, asyncio.CancelledError()) if task.cancelled() else task.result()
         if isinstance(error, ModelError):
             # Earlier calls may have changed the tools' answers.
             error.retryable = error.retryable and not (calls and calls.replies)
@@ -171,15 +171,13 @@ def _doors(
     return calls, {door: getattr(calls, door) for door in doors} | wanted
 
 
-async def _serve(
-    future: asyncio.Future[Any], calls: AgentCalls | None, left: Callable[[], float]
-) -> None:
+async def _serve(task: asyncio.Future[Any], calls: AgentCalls | None, left: Callable[[], float]) -> None:
     """Wait until a run ends or has no time left, and answer its tool calls."""
     if calls is not None:
-        await calls.serve(future, left)
+        await calls.serve(task, left)
     # Not `wait_for`, which waits for a function that swallows cancellation.
-    while calls is None and not future.done() and left() > 0:
-        await asyncio.wait([future], timeout=left())
+    while calls is None and not task.done() and left() > 0:
+        await asyncio.wait([task], timeout=left())
 
 
 _Outcome = tuple[Any, BaseException | None]

@@ -50,12 +50,8 @@ def known_in_request(request: ChatRequest, *, in_text: bool) -> KnownTools:
         (function_name(tool).removeprefix(reading.prefix), _space_of(tool), _parameters(tool))
         for tool in request.tools
     )
-    return KnownTools.of(
-        tools,
-        is_exact=reading.exact_names,
-        prefix=reading.prefix,
-        in_text=in_text and reading.text_calls,
-    )
+    reads_text = in_text and reading.text_calls
+    return KnownTools.of(tools, is_exact=reading.exact_names, prefix=reading.prefix, in_text=reads_text)
 
 
 def naming(tool: RawTool) -> dict[str, Any]:

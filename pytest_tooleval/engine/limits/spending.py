@@ -105,9 +105,8 @@ class Spending:
             raise
         finally:
             answer = reserved.answer
-            self._record(
-                {"end": name, "lost": may_be_billed, "seen": answer and Bounds.of(request, answer)}
-            )
+            seen = answer and Bounds.of(request, answer)
+            self._record({"end": name, "lost": may_be_billed, "seen": seen})
 
     def _reserve(self, spec: ModelSpec, request: ChatRequest) -> str | None:
         """The name of the new reserve; None while there is no room for it."""

@@ -8,7 +8,7 @@ from ...record.untrusted import as_list, as_mapping, objects_in
 from ..bodies import answer_parts, request_parts
 from ..chats import OTHER_SYSTEM, conversation_reader
 from ..format import Format
-from ..records import decode_json
+from ..records import decode_text
 
 _BLOCKS = ("tool_use", "tool_result")
 
@@ -17,8 +17,8 @@ def _holds(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     parts = list(request_parts(value))
-    messages = [each for part in parts for each in objects_in(decode_json(part.get("messages")))]
-    tools = [each for part in parts for each in as_list(decode_json(part.get("tools")))]
+    messages = [each for part in parts for each in objects_in(decode_text(part.get("messages")))]
+    tools = [each for part in parts for each in as_list(decode_text(part.get("tools")))]
     blocks = [block for each in messages for block in objects_in(each.get("content"))]
     return bool(messages) and (
         any("input_schema" in as_mapping(tool) for tool in tools)

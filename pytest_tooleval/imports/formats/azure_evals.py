@@ -9,7 +9,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversation_reader
 from ..format import Format
 from ..items import call_message
-from ..records import decode_json
+from ..records import decode_text
 
 
 def _holds(value: Any) -> bool:
@@ -39,14 +39,14 @@ def _message(message: Any) -> Any:
 
 
 def _messages(value: Any, role: str) -> list[Any]:
-    content = decode_json(value)
+    content = decode_text(value)
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     return [_message(each) for each in as_list(content)]
 
 
 def _convert(value: Any) -> Any:
-    tools = decode_json(value.get("tool_definitions"))
+    tools = decode_text(value.get("tool_definitions"))
     messages = [*_messages(value["query"], "user"), *_messages(value["response"], "assistant")]
     calls = value.get("tool_calls")
     about = {"id": as_text(value.get("id")), **({"tool_calls": calls} if calls else {})}

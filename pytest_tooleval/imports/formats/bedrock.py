@@ -9,7 +9,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..bodies import answer_parts, request_parts
 from ..chats import OTHER_SYSTEM, conversation_reader
 from ..format import Format
-from ..records import decode_json
+from ..records import decode_text
 
 _BLOCKS = ("toolUse", "toolResult")
 _ENDINGS = {"max_tokens": "length", "guardrail_intervened": "content_filter"}
@@ -30,7 +30,7 @@ def _holds(value: Any) -> bool:
 
 
 def _blocks(messages: Any) -> list[dict[str, Any]]:
-    values = objects_in(decode_json(messages))
+    values = objects_in(decode_text(messages))
     return [block for message in values for block in objects_in(message.get("content"))]
 
 
@@ -45,7 +45,7 @@ def _convert(value: Any) -> Any:
     choice = next(iter(choices), "")
     body = {
         **request,
-        "messages": [_message(each) for each in as_list(decode_json(request.get("messages")))],
+        "messages": [_message(each) for each in as_list(decode_text(request.get("messages")))],
     }
     if "tools" in config:
         body["tools"] = config["tools"]

@@ -18,7 +18,7 @@ from ...secrets import redact
 from ...text import json_text
 from ..format import EachRecord, Format
 from ..items import Exercise, Item, ToolUse
-from ..records import Record, UnusableError, decode_json, read_yaml
+from ..records import Record, UnusableError, decode_text, read_yaml
 from ..tool_dialects import tool_values
 
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -92,7 +92,7 @@ def _prompts(folder: Path, value: Any) -> Iterator[Template]:
         raise UnusableError("a prompt that is neither a text nor a file")
     name = text.removeprefix(_FILE)
     if name == text and not _PATH.fullmatch(text):
-        messages = decode_json(text)
+        messages = decode_text(text)
         yield messages if isinstance(messages, list) else text
     elif Path(name).suffix in _TEXTS and "*" not in name:
         try:

@@ -9,7 +9,7 @@ from ...record.untrusted import as_list, as_mapping, as_text, objects_in
 from ..chats import conversations
 from ..format import EachRecord, Format
 from ..items import Item
-from ..records import Record, UnusableError, decode_json
+from ..records import Record, UnusableError, decode_text
 from .promptfoo import tools_of
 
 
@@ -27,10 +27,10 @@ def _parts(record: Record) -> Iterator[Record]:
 def _read(record: Record) -> Iterator[Item]:
     """A row as a request and its answer, whose output is a text, calls, or what the provider gave."""
     row = record.value
-    output = decode_json(as_mapping(row.get("response")).get("output"))
+    output = decode_text(as_mapping(row.get("response")).get("output"))
     if row.get("error") and not output:
         raise UnusableError("the answer is an error from the provider")
-    raw = decode_json(as_mapping(row["prompt"]).get("raw"))
+    raw = decode_text(as_mapping(row["prompt"]).get("raw"))
     messages = raw if isinstance(raw, list) else [{"role": "user", "content": as_text(raw)}]
     calls = objects_in(output)
     if calls and len(calls) == len(as_list(output)) and all("function" in each for each in calls):

@@ -43,9 +43,8 @@ def _messages(message: Any) -> Iterator[Any]:
             reply["content"].append({"type": "text", "text": as_text(part.get("content"))})
         elif kind == "tool-call":
             name = part.get("tool_name")
-            reply["tool_calls"].append(
-                call_message(part.get("tool_call_id"), name, part.get("args") or {})
-            )
+            call = call_message(part.get("tool_call_id"), name, part.get("args") or {})
+            reply["tool_calls"].append(call)
         elif kind not in _SILENT:
             reply["content"].append({"type": kind, **as_mapping(part)})
     if fields.get("kind") == "response" or reply["content"] or reply["tool_calls"]:

@@ -21,7 +21,7 @@ from ...matchers.examples import inside, right_values
 from ...matchers.matcher import MATCHERS, is_optional, matcher_key
 from ...matchers.modes import DEFAULT_MODE, MODES
 from ...record.untrusted import as_list
-from ...text import first_few, fold_case
+from ...text import first_few, fold
 from ...worlds.tools import tools_of
 from ...worlds.world import WorldSpec, method_for
 from ..expectations import ANY_PARAMETER, ANY_TOOL, Expectations, ExpectedCall
@@ -43,7 +43,7 @@ def tool_warnings(tools: Sequence[Tool], at: Loc, seen: set[str]) -> Findings:
     noted: set[str] = set()
     for index, tool in enumerate(tools):
         inside = (*at, "tools", index, tool.type)
-        other = by_case.setdefault(fold_case(tool.name), tool.name)
+        other = by_case.setdefault(fold(tool.name), tool.name)
         if other != tool.name:
             message = f"{show(tool.name)} and {show(other)} differ only in case; models mix them up"
             yield Finding((*inside, "name"), message)
