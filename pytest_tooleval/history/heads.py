@@ -163,10 +163,9 @@ def unpack_head(data: bytes, id: str, where: str) -> KeptRun:
 
 def short_case(row: CaseRow, member: int = 0, start: int = 0, size: int = 0) -> ShortCase:
     overall = row.scores.get("overall") if row.outcome in SCORED else None
-    fields = (row.nodeid, row.file, row.suite, row.case, row.variant, row.model, row.outcome)
-    return ShortCase(
-        *fields, overall, row.passes, row.answered, row.case_fingerprint, member, start, size
-    )
+    names = (row.nodeid, row.file, row.suite, row.case, row.variant, row.model, row.outcome)
+    rates = (overall, row.passes, row.answered, row.case_fingerprint)
+    return ShortCase(*names, *rates, member, start, size)
 
 
 def sums_by_part(rows: Iterable[CaseRow]) -> tuple[Sums, ...]:

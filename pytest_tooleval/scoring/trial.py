@@ -93,11 +93,7 @@ def score_messages(
         )
     with _naming(resolved):
         rubrics = to_judge(resolved, transcript) if judged else []
-    met = [
-        RubricVerdict(rubric, turn, judged[rubric])
-        for turn, rubric in rubrics
-        if judged and rubric in judged
-    ]
+    met = [RubricVerdict(text, at, judged[text]) for at, text in rubrics if judged and text in judged]
     transcript = structs.replace(transcript, judged=tuple(met))
     scored = score_trial(resolved, transcript)
     if scored.result.error is not None:

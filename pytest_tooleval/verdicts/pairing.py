@@ -144,9 +144,7 @@ def _not_selected(
         rows = ran.get(place(case), [])
         if rows and len(rows) >= rows[0].suite_cases:
             return False
-        present = cases_in(rows[0].file if rows else case.file)
-        return (
-            bool(rows) if present is None else not present.isdisjoint((case.case, case.case_fingerprint))
-        )
+        there = cases_in(rows[0].file if rows else case.file)
+        return bool(rows) if there is None else not there.isdisjoint((case.case, case.case_fingerprint))
 
     return was_left_out

@@ -44,9 +44,7 @@ SCOPES = {
         MODEL,
         GateScope("suite", _unchanged(lambda case: [(case.suite, case.file)])),
         GateScope("tag", _unchanged(lambda case: [(tag, None) for tag in case.tags]), is_sized=False),
-        GateScope(
-            "variant", lambda case: [(case.variant, None)] if case.variant else (), is_sized=False
-        ),
+        GateScope("variant", lambda row: [(row.variant, None)] if row.variant else (), is_sized=False),
     )
 }
 

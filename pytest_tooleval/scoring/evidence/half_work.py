@@ -110,7 +110,5 @@ def _reply(answered: Sequence[tuple[ToolCall, str]]) -> Reply:
     ]
     calls = tuple(structs.replace(call, id=str(id)) for id, (call, _) in enumerate(answered))
     ok: CallStatus = "ok"
-    status, ours = (ok,) * len(answered), (True,) * len(answered)
-    return Reply(
-        message={}, calls=calls, tool_answers=tuple(answers), statuses=status, ran_by_suite=ours
-    )
+    ended, ran = (ok,) * len(answered), (True,) * len(answered)
+    return Reply(message={}, calls=calls, tool_answers=tuple(answers), statuses=ended, ran_by_suite=ran)
