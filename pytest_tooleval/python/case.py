@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -42,8 +41,6 @@ class PythonCase:
         self._running: dict[int, RunningDialogue] = {}
         self._runs: dict[int, AgentRun] = {}
         self._errors: dict[int, ModelError] = {}
-        # The objects of the worlds of the bodies that ended, and the number of the body.
-        self._worlds: list[tuple[int, object]] = []
         self._wrong: dict[int, str] = {}
         # The bodies that raised anything but a failed assertion.
         self._raised: set[int] = set()
@@ -171,26 +168,12 @@ class PythonCase:
         self.noted = ""
 
     def mistake(self) -> str | None:
-        """The mistake in the body that ended, if any: whatever it asserted says nothing.
-
-        It did not await what it asked, or the objects of its world are those of an earlier trial.
-        """
+        """The mistake of a body that did not await what it asked, so that its assertions say nothing."""
         test, run = self._setting.test, self._runs.get(self.number)
         where = f"{test.file}:{test.line}"
         for coroutines in (self.coroutines, *((run.coroutines,) if run is not None else ())):
             if name := coroutines.not_awaited():
                 return f"{where}: {name} was not awaited; write await {name}(...), in an async test"
-        world = self._running[self.number].dialogue.world if run is not None else None
-        for thing in world.objects_so_far if world is not None else ():
-            if inspect.isroutine(thing):
-                continue  # it keeps no state
-            first = next((number for number, each in self._worlds if each is thing), None)
-            if first is not None:
-                return (
-                    f"{where}: world: trial {self.number + 1} got the {type(thing).__name__} of trial "
-                    f"{first + 1}; pass the class, or a function that makes a new one each time"
-                )
-            self._worlds.append((self.number, thing))
         return None
 
     def conclude(self) -> CaseResult:

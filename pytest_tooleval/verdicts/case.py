@@ -50,11 +50,12 @@ def mean_scores(trials: Sequence[TrialRow]) -> dict[str, float | None]:
 def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
     """The outcome of a case, its mean scores, and the reason in one line (empty if it passed).
 
-    A forbidden call or a broken policy in any trial fails the case, and where calls are forbidden, an
-    unread part of any trial makes it an error. With `mean`, mean scores must reach the thresholds and
-    mean costs must stay within the limits; a trial without an answer makes the case an error. With
-    `all`, `any` and `K/N`, passing trials are counted; trials without an answer make it an error only
-    if they could change the verdict. Raises ScoringError if no metric with a threshold applies.
+    A forbidden call or a broken policy in any trial fails the case. A broken world in any trial makes
+    it an error, and where calls are forbidden, so does an unread part. With `mean`, mean scores must
+    reach the thresholds and mean costs must stay within the limits; a trial without an answer makes the
+    case an error. With `all`, `any` and `K/N`, passing trials are counted; trials without an answer make
+    it an error only if they could change the verdict. Raises ScoringError if no metric with a threshold
+    applies.
     """
     answered = [trial for trial in trials if trial.error is None]
     scores = mean_scores(answered)
@@ -65,10 +66,10 @@ def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
     if firm:
         worst = min(firm, key=lambda trial: [*FIRM].index(trial.failure))
         return "failed", scores, _of_trial(worst, trials)
-    # What cannot be read may be a forbidden call, which no other trial makes up for.
-    unread = next((error for error in errors if error.kind == "unread"), None)
-    if by.forbids and unread is not None:
-        return "error", scores, unread.message
+    # What no other trial makes up for: a broken world, and what may be a forbidden call.
+    firm_kinds = ("world", "unread") if by.forbids else ("world",)
+    if error := next((error for error in errors if error.kind in firm_kinds), None):
+        return "error", scores, error.message
     counts_passes = by.pass_rule != "mean"
     # A recorded case may have fewer trials than today's rule requires.
     _, planned = needed_of(by.pass_rule) or (0, 0)

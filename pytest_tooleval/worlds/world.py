@@ -69,8 +69,8 @@ State = dict[str, Any]
 
 _importing = threading.RLock()
 _KEEP = (
-    "keep data only in the object, not in a default argument, a class attribute or a global, and "
-    "let nothing depend on time or chance"
+    "make new objects each time, with no data in a default argument, a class attribute or a global, "
+    "and let nothing depend on time or chance"
 )
 
 

@@ -59,6 +59,13 @@ def test_no_other_trial_makes_up_for_a_broken_policy(rule: str) -> None:
     assert outcome == ("failed" if rule == "all" else "passed")
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_no_other_trial_makes_up_for_a_broken_world(rule: str) -> None:
+    trials = [trial(overall=1.0)] * 4 + [TrialResult(error=TrialError("world", "shared"))]
+    outcome, _, reason = decide(trials, Standard({"overall": 1.0}, {}, rule))
+    assert (outcome, reason.partition(" (")[0]) == ("error", "shared")
+
+
 FAILED = TrialResult(error=TrialError("timeout", "no answer within 5 s"))
 
 
