@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import ConfigError
 from ..matchers.modes import DEFAULT_MODE, MODES, Mode
@@ -133,7 +133,7 @@ def resolve(suite: Suite, case: TestCase, overrides: Overrides | None = None) ->
         tool_choice=over.tool_choice or case.tool_choice or suite_choice(suite, case) or default_choice,
         temperature=_first(over.temperature, case.temperature, suite.temperature),
         max_tokens=_first(over.max_tokens, case.max_tokens, suite.max_tokens),
-        response_format=response_format.sent if response_format else None,
+        response_format=response_format.chat_parameter if response_format else None,
         param_scoring=param_scoring,
         thresholds=thresholds,
         limits={name: value for name, value in merged.items() if name in LIMITS},
@@ -244,7 +244,10 @@ def prompt_messages(prompt: str | list[PromptMessage] | None) -> tuple[dict[str,
     return tuple(message.model_dump(exclude_unset=True) for message in prompt)
 
 
-def _first(*values: Any) -> Any:
+_Value = TypeVar("_Value")
+
+
+def _first(*values: _Value | None) -> _Value | None:
     for value in values:
         if value is not None:
             return value

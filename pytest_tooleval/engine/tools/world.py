@@ -47,11 +47,6 @@ class WorldTools(ToolSource):
         """Note that a Python test is over, in the test's thread: what it has patched is still so."""
         self._world.note_end()
 
-    @property
-    def objects_so_far(self) -> tuple[object, ...]:
-        """The world's objects, if they are made."""
-        return self._world.objects
-
     def objects_with(self, ran: Sequence[ToolCall]) -> tuple[object, ...]:
         """The world's objects, if they are made and no calls that `ran` elsewhere are missing."""
         return self._world.objects if len(ran) == self._ran else ()
