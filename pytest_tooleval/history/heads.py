@@ -25,7 +25,7 @@ from ..text import printable
 from ..verdicts.run_summary import ending, run_summary, sums_of
 from ..verdicts.summary import SCORED, summarise
 
-HEAD_VERSION: Literal[5] = 5
+HEAD_VERSION: Literal[6] = 6
 _ALL = ("", "", "")
 Trust = Literal["whole", "partial", "fork"]
 
@@ -74,7 +74,7 @@ class ShortCase(Struct, frozen=True, array_like=True, gc=False):
 class Head(Struct, frozen=True, kw_only=True):
     """`bytes` and `sha256` verify the document, `members` are the start and size of its gzip members."""
 
-    version: Literal[5] = HEAD_VERSION
+    version: Literal[6] = HEAD_VERSION
     trust: Trust
     summary: RunSummary
     bytes: int

@@ -16,13 +16,13 @@ from .run import SummedRun
 from .summary import ModelSummary, SuiteSummary
 from .variants import ComparedVariant
 
-DOCUMENT_VERSION: Literal[6] = 6
+DOCUMENT_VERSION: Literal[7] = 7
 
 
 class RowsDocument(Struct, frozen=True, kw_only=True, gc=False):
     """The results of one run without explanations and transcripts."""
 
-    version: Annotated[Literal[6], doc("The version of this format.")] = DOCUMENT_VERSION
+    version: Annotated[Literal[7], doc("The version of this format.")] = DOCUMENT_VERSION
     run: Annotated[SummedRun, doc("The run as a whole.")]
     models: Annotated[tuple[ModelSummary, ...], doc("Sums over a model's cases, in the run's order.")]
     suites: Annotated[tuple[SuiteSummary, ...], doc("Sums over the cases of a suite on a model.")]

@@ -25,7 +25,7 @@ class _Event(Struct, frozen=True, kw_only=True, gc=False, tag_field="event"):
 class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """The run has begun. Always the first line."""
 
-    version: Annotated[Literal[6], doc("The version of this format and the result document.")] = (
+    version: Annotated[Literal[7], doc("The version of this format and the result document.")] = (
         DOCUMENT_VERSION
     )
     root: Annotated[str, doc("pytest's root folder, to which files are relative.")]

@@ -63,7 +63,7 @@ def test_a_document_is_a_results_document(history: History, keep: Keep) -> None:
     (file,) = (history.folder / "runs").iterdir()
     assert file.name == f"{id}.json.gz"
     document = json.loads(gzip.decompress(file.read_bytes()))
-    assert (document["version"], document["run"]["id"]) == (6, id)
+    assert (document["version"], document["run"]["id"]) == (7, id)
     (head,) = (history.folder / "heads").iterdir()
     assert head.name == f"{id}.{COMMIT}.json.gz"
     assert unpack_head(head.read_bytes(), id, "").head.trust == "whole"

@@ -76,7 +76,7 @@ def of_another(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda data: b"", "not a head of version 5: Input data was truncated"),
+        (lambda data: b"", "not a head of version 6: Input data was truncated"),
         (lambda data: data[:50], "damaged, or not a head"),
         (lambda data: data[:-1], "the cases have another checksum"),
         (damage_cases, "the cases have another checksum"),
