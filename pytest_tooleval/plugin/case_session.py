@@ -86,7 +86,8 @@ class CaseSession(Observer):
         labels = Counter(item.model for item in cases if item.model and not item.case.variant.label)
         self.run.replace_facts(case_counts=dict(labels))
         result = yield
-        if will_run(session) and (_cases(items) or any(map(self._asks_model, items))):
+        asking = (item for item in items if may_ask(item) and self.python.asks_model(item))
+        if will_run(session) and (_cases(items) or any(asking)):
             self._refuse(items, missing_model(config, settings, path))
         self._note_selected(_cases(items))
         if settings.shard is not None:
@@ -106,9 +107,6 @@ class CaseSession(Observer):
             rows = [item.selected_case for item in cases]
             rows += [self.python.selected_case(item) for item in session.items if may_ask(item)]
             write_for_controller(process, process.number, rows)
-
-    def _asks_model(self, item: pytest.Item) -> bool:
-        return may_ask(item) and self.python.asks_model(item)
 
     def _note_selected(self, cases: Sequence[CaseItem]) -> None:
         """Note which transcripts and variants have no case among the selected ones."""

@@ -33,17 +33,14 @@ def missing_model(config: pytest.Config, settings: Settings, path: str) -> str:
     """
     if settings.asking.models or settings.asking.transcripts is not None:
         return ""
-    needs = next(filter(None, _needs(settings, path)), "")
-    return no_model(config, f", and {needs} needs one") if needs else ""
-
-
-def _needs(settings: Settings, path: str) -> list[str]:
-    return [
+    reasons = (
         settings.gating.cases_needed_by,
         "--tooleval-estimate" if settings.only_estimates else "",
         "a gate" if settings.gating.gates or settings.left_to_merge.keys() - {"history"} else "",
         path if path.endswith(SUITE_ENDING) or not path else f"{path} (all tests in it are test cases)",
-    ]
+    )
+    needs = next(filter(None, reasons), "")
+    return no_model(config, f", and {needs} needs one") if needs else ""
 
 
 def missing_keys(settings: Settings) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, SupportsIndex, overload
 
 from ..errors import CannotCompare, ScoringError
@@ -81,25 +80,20 @@ class Call:
 
     def why_not(self, call: Call) -> list[str]:
         """The mistakes in a made call of this tool, as a suite's scores say them."""
-        lines = argument_lines(as_written(self.arguments), call._as_made(), self._rules)
+        made = call.tool_call or ToolCall(call.name, call.arguments)
+        lines = argument_lines(as_written(self.arguments), made, self._rules)
         return [line.says.format(line.check) for line in lines if line.check.value < 1 and line.says]
-
-    def _as_made(self) -> ToolCall:
-        return self.tool_call or ToolCall(self.name, self.arguments)
 
     def __repr__(self) -> str:
         """The code of this call."""
         if self.tool_call is not None and self.tool_call.arguments is None:
             why = self.tool_call.why_malformed
             return f"<call of {self.name!r}, {why}: {self.tool_call.raw_arguments!r}>"
-        odd = {name: value for name, value in self.arguments.items() if not _is_name(name)}
         parts = [repr(self.name), *["..."] * self._is_open]
-        parts += [f"{name}={value!r}" for name, value in self.arguments.items() if name not in odd]
+        names = [key for key in self.arguments if key.isidentifier() and not keyword.iskeyword(key)]
+        parts += [f"{name}={self.arguments[name]!r}" for name in names]
+        odd = {key: value for key, value in self.arguments.items() if key not in names}
         return f"call({', '.join([*parts, *([f'**{odd!r}'] if odd else [])])})"
-
-
-def _is_name(text: str) -> bool:
-    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def call(name: str, /, *rest: Any, **arguments: Any) -> Call:
@@ -112,19 +106,15 @@ def call(name: str, /, *rest: Any, **arguments: Any) -> Call:
     return Call(name, *rest, **arguments)
 
 
-# The agent's tools may be unknown.
-_UNKNOWN: Mapping[str, Collection[str] | None] = MappingProxyType({})
-
-
 class Calls(list[Call]):
     """The calls of a run, in their order: a list, so `==`, `in`, `count()` and slices are Python's."""
 
     def __init__(
-        self, calls: Iterable[Call] = (), tools: Mapping[str, Collection[str] | None] = _UNKNOWN
+        self, calls: Iterable[Call] = (), tools: Mapping[str, Collection[str] | None] | None = None
     ) -> None:
-        """`tools` are the parameters of each of the agent's tools, None for any."""
+        """`tools` are the parameters of each of the agent's tools, None for any, if they are known."""
         super().__init__(calls)
-        self.tools = tools
+        self.tools = tools or {}
         for each in self:
             each.made_with = each.made_with or self
 

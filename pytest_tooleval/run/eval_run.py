@@ -100,15 +100,9 @@ class EvalRun:
             return
         scores: dict[str, float | None] = dict.fromkeys((rule.metric for rule in gates.fail_under), 1.0)
         perfect = [
-            structs.replace(
-                case.if_crashed,
-                outcome="passed",
-                scores=scores,
-                answered=case.trials,
-                passes=case.trials,
-            )
-            for case in cases
-            if case.trials
+            structs.replace(each.if_crashed, outcome="passed", scores=scores, answered=n, passes=n)
+            for each in cases
+            if (n := each.trials)
         ]
         self.observers.gates_cannot_pass(gates_that_cannot_pass(perfect, gates))
 

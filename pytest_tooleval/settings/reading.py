@@ -176,23 +176,18 @@ def _without(value: Any, lost: Collection[str]) -> Any:
     return None if value in lost else value
 
 
-def read_gates(options: UserOptions) -> Gates:
-    """The gates. The later one of two for the same thing holds. Raises ConfigError."""
+def read_gating(
+    options: UserOptions, baseline: Baseline | None, *, excuses_unasked: bool = False
+) -> Gating:
+    """How a run is gated. The later one of two gates for the same thing holds. Raises ConfigError."""
     rules = {rule.subject: rule for key in _GATES for rule in options[key]}
     if "fail_over" in options.typed and not options.has("baseline"):
         from ..verdicts.rules import BROKEN
 
         if any(rule.metric == BROKEN for rule in rules.values()):
             raise ConfigError(f"--tooleval-fail-over={BROKEN}=...: needs --tooleval-baseline=FILE|RUN")
-    return Gates(tuple(rules.values()), options["confidence"])
-
-
-def read_gating(
-    options: UserOptions, baseline: Baseline | None, *, excuses_unasked: bool = False
-) -> Gating:
-    """How a run is gated. Raises ConfigError."""
     return Gating(
-        read_gates(options),
+        Gates(tuple(rules.values()), options["confidence"]),
         baseline,
         strict=options["fail_inconclusive"],
         excuses_unasked=excuses_unasked,
