@@ -97,7 +97,7 @@ def _check(agent: Any) -> None:
 
 
 class _Event(NamedTuple):
-    """An event of the run; `inner` ones are of an agent that is a tool."""
+    """An event of the run; `is_inner` ones are of an agent that is a tool."""
 
     event: Any
     is_inner: bool = False

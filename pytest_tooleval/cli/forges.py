@@ -69,7 +69,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class Forge(ABC):
-    """One pull request. All methods raise Refused, and ToolevalError for other problems."""
+    """One pull request. All methods raise ToolevalError, such as Busy."""
 
     # What the forges call the same things: paths, a method, a field of a status and its value.
     _comments: str

@@ -51,7 +51,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class TrialRequest:
-    """One trial of a job. A lower `priority` goes first. `fresh` ignores recorded answers.
+    """One trial of a job. A lower `priority` goes first. `is_fresh` ignores recorded answers.
 
     With a `dialogue`, a Python test speaks after the case's own turns.
     """

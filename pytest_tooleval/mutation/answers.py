@@ -56,8 +56,8 @@ class RightTurn(NamedTuple):
     """The right calls in a turn: those `earlier` in a chain, then the `calls` that the case judges.
 
     `expected` has the expectation for each of the `calls`, and `path` is theirs in the case; empty
-    for `expected_tool`. Calls stand `apart`, each in its own reply, where `parallel` or policies may ask
-    for that; `says_replies` means that `parallel` says in which replies they are.
+    for `expected_tool`. With `is_apart`, each call has its own reply, as `parallel` or policies
+    ask; `says_replies` means that `parallel` says in which replies they are.
     """
 
     earlier: tuple[ToolCall, ...]

@@ -76,7 +76,7 @@ class KnownTools(NamedTuple):
     """The tools that a model may call.
 
     `names` maps every name for a tool to its whole name, `schemas` the whole name to the schema of its
-    parameters. `exact`: a decorated name is none of theirs. `prefix` may stand before each name.
+    parameters. `is_exact`: a decorated name is none of theirs. `prefix` may stand before each name.
     `in_text`: a text may contain calls.
     """
 

@@ -23,7 +23,7 @@ class OutsideTranscript(NamedTuple):
     case, as ID or SUITE::ID; its own `id` may also be that of a case. `usage` is of all replies; `tools`
     are the offered ones, if known, in any dialect, and `choice` is how to choose among them.
     `error` says what went wrong. If several of a `group` name a case, only those that begin like it
-    belong to it. Replies of agents that were tools have the field `inner`, as have the answers to
+    belong to it. Replies of agents that were tools are marked as `INNER`, as have the answers to
     their calls; `is_inner` is for a conversation that stands so in another one.
     """
 

@@ -99,7 +99,7 @@ class Asker:
         return self._problems[spec.label]
 
     def send(self, job: Job, *, is_fresh: bool = False) -> Pending:
-        """Ask for all trials of a job. `fresh` ignores recorded answers."""
+        """Ask for all trials of a job. `is_fresh` ignores recorded answers."""
         try:
             require_evidence(job.case, job.scorers)
             require_answers(job.case)

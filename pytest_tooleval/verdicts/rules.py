@@ -24,7 +24,7 @@ class GateScope(NamedTuple):
     """The groups that a gate judges separately.
 
     `keys` returns the names of a case's groups, each with the file if names are unique only there. With
-    `sized`, groups are made of suites whose number of cases is known.
+    `is_sized`, groups are made of suites whose number of cases is known.
     """
 
     name: str

@@ -21,7 +21,7 @@ from ..models.spec import LEXICAL, SAMPLING, Builtin, DeployedAgent, ModelSpec
 class Context:
     """A request's place in the queue, and where its answer is recorded.
 
-    `fresh` sends it even if the answer is recorded, for a rerun. `set_by` maps the parameters that
+    `is_fresh` sends it even if the answer is recorded, for a rerun. `set_by` maps the parameters that
     the user has set to where they are set. `refusal` says why only recorded answers may be used; it
     is empty if the model may be queried. `role` is None for the model under test; the answers of
     other models must pass `accept` before they are recorded. `public_texts` has the texts of the case's

@@ -73,7 +73,7 @@ class Cursor:
         return match
 
     def until(self, closer: str) -> str:
-        """Return the text up to `closer`, and move behind that. Raises Broken if there is none."""
+        """Return the text up to `closer`, and move behind that. Raises BadCall if there is none."""
         end = self.text.find(closer, self.at)
         if end < 0:
             raise BadCall(f"{closer} is missing")
@@ -83,7 +83,7 @@ class Cursor:
     def close(self, *closers: str) -> None:
         """Move behind a closing tag. Servers often remove the last one, as it is a stop sequence.
 
-        Raises Broken if text follows instead.
+        Raises BadCall if text follows instead.
         """
         if closers and not any(map(self.skip, closers)) and self.rest[:1] not in ("", "<", "["):
             raise BadCall(f"{closers[0]} is missing")
@@ -95,7 +95,7 @@ class Cursor:
         return self.text[at : at + 40]
 
     def json(self) -> Any:
-        """Read a JSON value. Raises Broken."""
+        """Read a JSON value. Raises BadCall."""
         try:
             value, self.at = DECODER.raw_decode(self.text, self._after_space())
         except (ValueError, RecursionError):
@@ -103,7 +103,7 @@ class Cursor:
         return value
 
     def arguments(self, name: str) -> dict[str, Any]:
-        """Read the JSON object with the arguments of the tool `name`. Raises Broken."""
+        """Read the JSON object with the arguments of the tool `name`. Raises BadCall."""
         value = self.json()
         if not isinstance(value, dict):
             raise BadCall("its arguments are no object", name)
@@ -125,7 +125,7 @@ class Dialect:
     """One way to write calls.
 
     `opener` matches where a call begins, with what its grammar requires next. `read` yields the calls
-    from there, and leaves the cursor behind them; it raises Broken or NotACall. An opener for which
+    from there, and leaves the cursor behind them; it raises BadCall or NotACall. An opener for which
     `counts` is false, given the tools, is text. `starts` matches the beginning of every opener, quickly:
     openers are tried only there. `vllm`, `sglang` and `ollama` are the names of the servers' parsers;
     `models` says whose dialect it is.

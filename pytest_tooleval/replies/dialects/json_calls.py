@@ -32,14 +32,14 @@ def in_tags(*closers: str) -> Callable[[Cursor, re.Match[str]], Iterator[RawCall
 
 
 def read_values(cursor: Cursor) -> Iterator[RawCall]:
-    """Read JSON values as long as they follow each other. Raises Broken."""
+    """Read JSON values as long as they follow each other. Raises BadCall."""
     yield from calls_in_json(cursor.json())
     while cursor.match(_SEPARATORS):
         yield from calls_in_json(cursor.json())
 
 
 def calls_in_json(value: Any) -> Iterator[RawCall]:
-    """Yield the calls of a value. Raises Broken if it holds anything else."""
+    """Yield the calls of a value. Raises BadCall if it holds anything else."""
     members = value if isinstance(value, list) else [value]
     if isinstance(value, dict) and set(value) == {"tool_calls"}:
         lists = [each if isinstance(each, list) else [None] for _, each in value.items()]

@@ -27,7 +27,7 @@ _QUOTES = ("<escape>", '<|"|>')
 
 
 def read_list(cursor: Cursor) -> Iterator[RawCall]:
-    """Read `[f(a=1), g(b=2)]`, or a single call. Raises Broken."""
+    """Read `[f(a=1), g(b=2)]`, or a single call. Raises BadCall."""
     is_list = cursor.skip("[")
     while True:
         yield read_call(cursor)
@@ -38,7 +38,7 @@ def read_list(cursor: Cursor) -> Iterator[RawCall]:
 
 
 def read_call(cursor: Cursor) -> RawCall:
-    """Read `name(key=value, ...)`. Raises Broken."""
+    """Read `name(key=value, ...)`. Raises BadCall."""
     opened = cursor.match(_CALL)
     if opened is None:
         raise BadCall("no call follows")

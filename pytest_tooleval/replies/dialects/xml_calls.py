@@ -33,7 +33,7 @@ class Tags:
     end: re.Pattern[str]
 
     def read(self, cursor: Cursor, _: re.Match[str]) -> Iterator[RawCall]:
-        """Read calls as long as they follow each other. Raises Broken."""
+        """Read calls as long as they follow each other. Raises BadCall."""
         while opened := cursor.match(self.call):
             name = opened["name"].strip()
             schema = cursor.schema_of(name) or {}
