@@ -299,7 +299,7 @@ def answers_in(conversation: OutsideTranscript) -> Iterator[RecordedAnswer | Pro
     """The answers of a conversation, and the problems with others."""
     try:
         offered, choice = _tools(conversation)
-        messages = chat_messages(conversation.own_messages)
+        messages = chat_messages([each for each in conversation.messages if each.get(INNER) is not True])
     except UnusableError as error:
         yield conversation.at.problem(str(error))
         return

@@ -160,11 +160,9 @@ class _Results:
 
     def _skips_cases(self, nodeid: str) -> bool:
         """True for a module of tests that skipped itself, though gates need its cases."""
-        settings = self._config.stash.get(_settings_key, None)
-        if settings is None or not settings.gating.needs_cases or not nodeid.endswith(".py"):
-            return False
-        file = self._config.rootpath / nodeid
-        return file.is_file() and b"tooleval" in file.read_bytes()
+        settings, file = self._config.stash.get(_settings_key, None), self._config.rootpath / nodeid
+        needs = settings is not None and settings.gating.needs_cases and file.suffix == ".py"
+        return needs and file.is_file() and b"tooleval" in file.read_bytes()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:

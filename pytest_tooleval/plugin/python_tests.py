@@ -320,7 +320,10 @@ class PythonTests:
             del report.wasxfail
         has_passed = call.when == "call" and report.passed
         # The bodies of others have been checked.
-        if has_passed and case and _is_unittest(item) and (mistake := case.mistake()):
+        mistake = case.mistake() if has_passed and case and _is_unittest(item) else None
+        if has_passed and case and case.question is None and self._run.settings.gating.needs_cases:
+            mistake = "the test uses the fixture tooleval, and asked nothing that gates could judge"
+        if mistake:
             report.outcome, report.longrepr = "failed", mistake
         if case is not None and case.question is not None:
             clean_report(report)

@@ -20,6 +20,7 @@ from ..reports.text import EXPECTED, GATE_FILE, GOT, render_case
 from ..run.eval_run import EvalRun
 from ..run.observers import Observer, Wait
 from ..run.results import RunResults
+from ..settings.options import PRESETS
 from ..text import plural, printable
 from ..verdicts.run_summary import COUNTED, FAILED_GATE, NOT_JUDGED, TOLERATED, VARIED, excuse
 from .preconditions import no_model
@@ -215,6 +216,8 @@ class Terminal(Observer):
             cases = f"{unnamed} test cases were" if unnamed > 1 else "1 test case was"
             reason = no_model(reporter.config)
             reporter.write_line(f"{cases} NOT EVALUATED: {reason}", red=True, bold=True)
+        if preset := PRESETS.get(settings.preset):
+            reporter.write_line(f"{settings.preset}: {preset.meaning}")
         _write_verdicts(reporter, self._run.results, document)
         if why := self._run.results.verdict.why_uncompared:
             reporter.write_line(

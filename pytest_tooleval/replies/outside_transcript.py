@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import Location
-from ..record.transcript import INNER, Message, Usage
+from ..record.transcript import Message, Usage
 from ..record.untrusted import objects_in
 from ..text import plural, shown
 from .call_like import UNREAD, may_be_call, type_of_item
@@ -39,11 +39,6 @@ class OutsideTranscript(NamedTuple):
     error: str = ""
     group: str = ""
     is_inner: bool = False
-
-    @property
-    def own_messages(self) -> list[Message]:
-        """The messages without those of agents that were tools."""
-        return [message for message in self.messages if message.get(INNER) is not True]
 
     @property
     def place(self) -> str:

@@ -134,14 +134,11 @@ class UserOptions:
                     raise ConfigError(
                         f"{self.where(key)}: cannot be combined with {self.where(other)}; {why}"
                     )
-        level = self.typed if "preset" in self.typed else self._own
-        for key, texts in _refused(level, self.preset).items():
-            # A typed option takes precedence over the preset of the ini file.
-            if level is self.typed or key not in self.typed:
-                raise ConfigError(
-                    f"{self.where('preset')}={self.preset}: cannot be combined with "
-                    f"{self.where(key)}={texts[0]}: {PRESETS[self.preset].meaning}; omit one of them"
-                )
+        for key, texts in _refused(self._own, self.preset).items():
+            raise ConfigError(
+                f"{self.where('preset')}={self.preset}: cannot be combined with "
+                f"{self.where(key)}={texts[0]}: {PRESETS[self.preset].meaning}; omit one of them"
+            )
         for key in self._own:
             needs = self.options[key].needs
             if needs and not self.has(needs):

@@ -47,7 +47,8 @@ async def index(request: Request) -> Response:
 
 
 def _signed_in(address: str, access: Access, site: str | None) -> Response:
-    headers = {"Set-Cookie": access.set_cookie}
+    cookie = f"{access.cookie}={access.session}; Path=/; HttpOnly; SameSite=Strict"
+    headers = {"Set-Cookie": cookie}
     if site in (None, "none", "same-origin"):
         return RedirectResponse(address, 303, headers)
     # The link was on another site, such as a terminal in the browser. A strict cookie is not sent on a

@@ -68,10 +68,6 @@ class Access:
         return f"tooleval-{self.port}"
 
     @property
-    def set_cookie(self) -> str:
-        return f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
-
-    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 

@@ -354,6 +354,9 @@ class World:
 
     def _is_mistake(self, error: BaseException, values: Collection[Any]) -> bool:
         """Whether an exception shows a mistake in the code, and no wrong value of an argument."""
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if not names.isdisjoint(("AssertionError", "OutcomeException")):  # as of pytest.fail()
+            return True
         if not isinstance(error, (NameError, ImportError, AttributeError)):
             return False
         if traceback.extract_tb(error.__traceback__)[-1].filename.startswith("<"):

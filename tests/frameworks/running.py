@@ -57,7 +57,7 @@ def became(trial: dict[str, Any]) -> str:
     statuses = [
         status
         for each in trial["transcript"]["replies"]
-        for status in each.get("status") or [None] * len(each["calls"])
+        for status in each["statuses"] or [None] * len(each["calls"])
     ]
     return " ".join(status if status in ("refused", "waiting") else "ran" for status in statuses)
 

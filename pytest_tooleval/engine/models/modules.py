@@ -135,3 +135,6 @@ def _names(tree: ast.Module, package: tuple[str, ...]) -> Iterator[str]:
             above = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield from (f"{base}.{each.name}".lstrip(".") for each in node.names)
+        elif isinstance(node, ast.Assign) and "pytest_plugins" in map(ast.unparse, node.targets):
+            strings = (each for each in ast.walk(node.value) if isinstance(each, ast.Constant))
+            yield from (each.value for each in strings if isinstance(each.value, str))

@@ -443,6 +443,22 @@ def test_no_verdict_skips_what_needs_a_model(shop: Project) -> None:
     assert shop.run("test_plain.py", "-otooleval_preset=strict", model=None).ret == 0
 
 
+def test_a_gated_test_must_ask(shop: Project) -> None:
+    text = "def test_it(tooleval):\n    for city in []:\n        tooleval(city, agent=agent)\n"
+    other = "def test_other(tooleval):\n    tooleval('Hi', agent=agent)\n"
+    run(shop, text + other).assert_outcomes(passed=2)
+    result = run(shop, text + other, "--tooleval-preset=strict")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["FAILED test_it.py::test_it - *asked nothing*", "strict: every trial *"]
+    )
+    shop.write("empty.tooleval.json", '{"name": "empty", "tools": [], "test_cases": []}')
+    run(shop, other)
+    empty = shop.run("-otooleval_preset=strict", model="openai/gpt-5")
+    assert empty.ret == 1
+    empty.stdout.fnmatch_lines(["FAILED: empty.tooleval.json: every case was skipped; *"])
+
+
 BROKEN = """
 def buggy(messages, tools):
     try:

@@ -205,7 +205,9 @@ def test_strict_cannot_be_combined_with_what_tolerates_failures(tmp_path: Path, 
     assert "take precedence" not in str(caught.value)
     with pytest.raises(pytest.UsageError, match=f"tooleval_preset=strict: cannot .* tooleval_{key[:4]}"):
         settings(tmp_path, preset="strict", **ini)
-    settings(tmp_path, f"--{looser}".lstrip("-"), preset="strict")
+    with pytest.raises(pytest.UsageError, match=f"tooleval_preset=strict: cannot .* --tooleval-{key}"):
+        settings(tmp_path, looser, preset="strict")
+    settings(tmp_path, f"preset=pr --{looser}", preset="strict")
     settings(tmp_path, "preset=strict", **ini)
 
 
