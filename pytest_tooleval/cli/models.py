@@ -20,7 +20,7 @@ from .check_judge import check_judge
 from .shared import Group, table
 
 if TYPE_CHECKING:
-    from ..engine.check import ProbeResult
+    from ..engine.probes import ProbeResult
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -75,7 +75,7 @@ def check(names: tuple[str, ...], timeout: float) -> None:
     them. Several names compare, for instance, two servers of one model. The exit status is 1 if a model
     calls no tool at all.
     """
-    from ..engine.check import probe
+    from ..engine.probes import probe
 
     calls = True
     for index, spec in enumerate(resolve_models(names, Project.around().tables())):

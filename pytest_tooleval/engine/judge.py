@@ -21,7 +21,7 @@ from ..suite.case import ResolvedCase
 from ..text import printable, shorten
 from .asking.context import sampling_for
 from .exchange.chat import ChatRequest
-from .exchange.reply import Models, ask_other
+from .exchange.reply import AsksModels, ask_other
 from .models.spec import ModelSpec
 
 _LONGEST_REASON = 1000
@@ -66,7 +66,7 @@ def no_judge(needs: str) -> ModelError:
 
 
 async def with_verdicts(
-    case: ResolvedCase, transcript: Transcript, judge: ModelSpec | None, models: Models
+    case: ResolvedCase, transcript: Transcript, judge: ModelSpec | None, models: AsksModels
 ) -> Transcript:
     """The transcript with the judge's verdicts. Raises ModelError if one cannot be read."""
     if judge is None or not case.rubrics:
@@ -80,7 +80,7 @@ async def with_verdicts(
 
 
 async def judge_one(
-    rubric: str, transcript: Transcript, judge: ModelSpec, models: Models, turn: int = 0
+    rubric: str, transcript: Transcript, judge: ModelSpec, models: AsksModels, turn: int = 0
 ) -> RubricVerdict:
     """Send one rubric to the judge, for a turn or for the whole conversation (0)."""
     messages = judge_messages(rubric, transcript, turn)

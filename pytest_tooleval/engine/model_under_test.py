@@ -20,7 +20,7 @@ from ..suite.resolved import find_tool
 from ..suite.tools import OneTool, Tool
 from .asking.context import sampling_for
 from .exchange.chat import ChatRequest, ReadingOptions
-from .exchange.reply import Models
+from .exchange.reply import AsksModels
 from .exchange.tools import naming, with_prefix
 from .models.spec import ModelSpec
 from .tools.hosted import hosted_tools
@@ -76,7 +76,7 @@ class ModelUnderTest:
 
     __slots__ = ("_case", "_models", "_sampling", "_spec", "_trial")
 
-    def __init__(self, case: ResolvedCase, spec: ModelSpec, models: Models, trial: int) -> None:
+    def __init__(self, case: ResolvedCase, spec: ModelSpec, models: AsksModels, trial: int) -> None:
         self._case = case
         self._spec = spec
         self._models = models

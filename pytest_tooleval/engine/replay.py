@@ -55,7 +55,7 @@ def _recorded(trial: TrialRequest) -> Transcript | None:
     try:
         if not cassette.is_empty:
             # It never waits: the only question has its answer here.
-            run_trial(trial, RecordedModels(cassette)).send(None)
+            run_trial(trial, RecordedModels(cassette), None).send(None)
     except StopIteration as finished:
         transcript: Transcript = finished.value
         return transcript

@@ -20,7 +20,7 @@ from ..record.transcript import RubricVerdict, Transcript
 from ..threads import DaemonThreads
 from .asking.context import Context, set_by
 from .asking.gateway import ModelGateway, SharedState, TrialModels
-from .clients.choice import load_client
+from .clients.make_client import load_client
 from .exchange.receiving import receiving_tasks, waits_for_others
 from .judge import judge_one, with_verdicts
 from .limits.retry import RetryPolicy

@@ -18,7 +18,7 @@ from ..suite.case import ResolvedCase
 from .cassettes.cassette import Cassette
 from .dialogue import Dialogue
 from .exchange.errors import NotRecorded
-from .exchange.reply import Models
+from .exchange.reply import AsksModels
 from .judge import require_judge, with_verdicts
 from .model_under_test import ModelUnderTest
 from .models.spec import ModelSpec
@@ -70,7 +70,7 @@ class TrialRequest:
         return LiveTools(job.live, job.case, job.model, self.number, job.allowed, is_fresh=self.is_fresh)
 
 
-async def run_trial(trial: TrialRequest, models: Models, live: LiveTools | None = None) -> Transcript:
+async def run_trial(trial: TrialRequest, models: AsksModels, live: LiveTools | None) -> Transcript:
     """The judged transcript of a trial. Raises ModelError if an answer is missing."""
     job = trial.job
     require_judge(job.case, job.judge)
@@ -85,7 +85,7 @@ async def run_trial(trial: TrialRequest, models: Models, live: LiveTools | None 
     return await with_verdicts(job.case, transcript, job.judge, models)
 
 
-async def _converse(trial: TrialRequest, models: Models, live: LiveTools | None) -> Transcript:
+async def _converse(trial: TrialRequest, models: AsksModels, live: LiveTools | None) -> Transcript:
     job, number = trial.job, trial.number
     prefix = job.model.tool_prefix or job.case.tool_prefix
     case = structs.replace(job.case, tool_prefix=prefix)

@@ -11,7 +11,7 @@ from ..suite.case import ResolvedCase, User
 from ..text import plural, printable, shorten
 from .asking.context import sampling_for
 from .exchange.chat import ChatRequest
-from .exchange.reply import Models, ask_other
+from .exchange.reply import AsksModels, ask_other
 from .models.names import resolve_models
 from .models.spec import ModelSpec
 from .models.tables import ModelTables
@@ -61,7 +61,7 @@ class UserInConversation:
 
 
 def user_in(
-    case: ResolvedCase, spec: ModelSpec | None, models: Models, trial: int
+    case: ResolvedCase, spec: ModelSpec | None, models: AsksModels, trial: int
 ) -> UserInConversation:
     """The user of a case. Raises ModelError if a model must play it and none is named."""
     if case.user is None:
@@ -90,7 +90,7 @@ class SimulatedUser(UserInConversation):
     """A user that a model plays, in one conversation."""
 
     def __init__(
-        self, case: ResolvedCase, user: User, spec: ModelSpec, models: Models, trial: int
+        self, case: ResolvedCase, user: User, spec: ModelSpec, models: AsksModels, trial: int
     ) -> None:
         super().__init__(case)
         self._user = user

@@ -27,8 +27,8 @@ from ..record.run import Run, RunSummary
 from ..text import printable
 from ..verdicts.sides import BASE_WORD, Side, suites_in
 from ..verdicts.summary import file_order, rows_document, tolerated_if_passed, whole_document
-from .base import find_base
 from .documents import put_run, read_case, read_stored
+from .git_baseline import find_base
 from .heads import HeadName, KeptRun, ShortCase, document_file
 from .lists import first_runs
 from .log import ENDING, RunWriter, is_waiting, read_log

@@ -92,7 +92,7 @@ def in_text(part: Any, text: str, mode: Mode) -> bool:
     return MATCHERS[key].in_text(part[key], text, mode)
 
 
-def reason(expected: Any, actual: Any, mode: Mode) -> tuple[bool, str]:
+def compare_with_reason(expected: Any, actual: Any, mode: Mode) -> tuple[bool, str]:
     """Return whether the value is right, and why."""
     try:
         why = mismatch(expected, actual, mode)

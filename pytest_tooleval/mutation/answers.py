@@ -76,7 +76,7 @@ class RightTurn(NamedTuple):
         return AnsweredTurn((*((call,) for call in self.earlier), *replies), self.text)
 
 
-class Right(NamedTuple):
+class RightAnswer(NamedTuple):
     """A right answer and its scores."""
 
     turns: tuple[RightTurn, ...]
@@ -173,7 +173,7 @@ def calls_in(turns: Iterable[AnsweredTurn]) -> tuple[MutantCall, ...]:
     )
 
 
-def right_answers(case: ResolvedCase) -> list[Right]:
+def right_answers(case: ResolvedCase) -> list[RightAnswer]:
     """Return the best known answer that passes, for each list of calls that is right.
 
     Raises UnknownError if there is none, and ScoringError if the case cannot be scored.
@@ -181,7 +181,7 @@ def right_answers(case: ResolvedCase) -> list[Right]:
     return [_right_answer(case, each) for each in case.variations]
 
 
-def _right_answer(whole: ResolvedCase, case: ResolvedCase) -> Right:
+def _right_answer(whole: ResolvedCase, case: ResolvedCase) -> RightAnswer:
     """Return the answer to one of the case's variations, with the scores of the whole case."""
     if case.user is not None:
         raise UnknownError("a model plays the user")
@@ -218,7 +218,7 @@ def call_with_arguments(call: ToolCall | MutantCall) -> str:
 
 def _answer(
     whole: ResolvedCase, case: ResolvedCase, *, fills: bool, optionals: bool, looks_up: bool
-) -> Right:
+) -> RightAnswer:
     turns = []
     for path, expected, texts, parallel in _turns(case):
         said, form = _said(case, texts)
@@ -234,7 +234,7 @@ def _answer(
         says = parallel is not None
         right_calls = tuple(calls)
         turns.append(RightTurn(earlier, right_calls, tuple(expected), path, text, apart, says, form))
-    right = Right(tuple(turns), TrialResult())
+    right = RightAnswer(tuple(turns), TrialResult())
     return right._replace(trial=score(whole, right.answer()))
 
 

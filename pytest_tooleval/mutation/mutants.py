@@ -20,7 +20,7 @@ from ..suite.resolved import accepts, is_expected, known_tools
 from ..suite.tools import Tool
 from ..worlds.play import look
 from ..worlds.world import World
-from .answers import AnsweredTurn, Right, RightTurn, schema_of, tool_named
+from .answers import AnsweredTurn, RightAnswer, RightTurn, schema_of, tool_named
 from .changes import INVENTED, changes
 from .gaps import PassReason, not_named, of_its_own
 from .results import MutantKind
@@ -49,9 +49,10 @@ class Mutant(NamedTuple):
     pass_reason: PassReason | None = None
 
 
-def mutants(
-    case: ResolvedCase, right: Right, seen: set[str] | None = None
-) -> Iterator[tuple[Mutant, list[AnsweredTurn]]]:
+_Mutated = Iterator[tuple[Mutant, list[AnsweredTurn]]]
+
+
+def mutants(case: ResolvedCase, right: RightAnswer, seen: set[str] | None = None) -> _Mutated:
     """Yield all broken turns without those `seen`, each with the whole answer."""
     seen = set() if seen is None else seen
     seen.add(_key(right.answer()))
@@ -62,7 +63,7 @@ def mutants(
             yield mutant, answer
 
 
-def _mutants(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[AnsweredTurn]]]:
+def _mutants(case: ResolvedCase, right: RightAnswer) -> _Mutated:
     is_conversation = case.kind == "conversation"
     if is_conversation:
         idle = [turn.with_calls(()) for turn in right.turns]
@@ -364,7 +365,7 @@ def _hidden(case: ResolvedCase, number: int) -> Collection[int]:
     return [index for index in unseen if not calls[index].optional]
 
 
-def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, list[AnsweredTurn]]]:
+def _wrong_in_world(case: ResolvedCase, right: RightAnswer) -> _Mutated:
     """Yield wrong answers to a case that is judged by state, each with all turns."""
     count = sum(len(turn.calls) for turn in right.turns)
     if count > 1:
@@ -388,7 +389,7 @@ def _wrong_in_world(case: ResolvedCase, right: Right) -> Iterator[tuple[Mutant, 
                 yield Mutant("another_record", answer[-1]), answer
 
 
-def _begun(right: Right, left: int) -> list[AnsweredTurn]:
+def _begun(right: RightAnswer, left: int) -> list[AnsweredTurn]:
     """Return the answer with only its first calls."""
     answer = []
     for turn in right.turns:

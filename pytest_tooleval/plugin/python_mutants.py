@@ -80,10 +80,10 @@ class _Mutants:
         agents = self._agents.get(id, []) if number is not None and may_ask(item) else []
         return agents[number] if number is not None and number < len(agents) else None
 
-    def _made(self, item: pytest.Item, setting: QuestionContext, asker: Asker) -> MutantCase:
+    def _made(self, item: pytest.Item, context: QuestionContext, asker: Asker) -> MutantCase:
         agent = self._agent_of(item)
         assert agent is not None
-        case = self._cases[item.nodeid] = MutantCase(setting, asker, agent)
+        case = self._cases[item.nodeid] = MutantCase(context, asker, agent)
         return case
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -21,7 +21,7 @@ from .processes import USAGE_ERROR, evaluates, process_of
 from .redaction import clean_warning, keep_keys_out_of_logs
 from .signals import OrderlyEnd
 from .terminal import Terminal
-from .verdicts import remember, report_finding
+from .verdicts import remember, report_run_problem
 
 if TYPE_CHECKING:
     from .case_session import CaseSession
@@ -134,8 +134,8 @@ class EvalSession(Observer):
         run = self.run
         if not run.process.is_worker and not run.settings.only_estimates and evaluates(self._config):
             verdict = run.decide()
-            for finding in verdict.problems:
-                report_finding(session, finding)
+            for problem in verdict.problems:
+                report_run_problem(session, problem)
             if run.settings.shard or any(gate.failed for gate in verdict.gates):
                 remember(session, [kept.row.nodeid for kept in run.results.counted_by_gates])
             run.observers.decided()

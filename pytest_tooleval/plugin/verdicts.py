@@ -47,12 +47,12 @@ def remember(session: pytest.Session, nodeids: Sequence[str]) -> None:
         remembered.update(dict.fromkeys(nodeids, True))
 
 
-def report_finding(session: pytest.Session, finding: RunProblem) -> None:
+def report_run_problem(session: pytest.Session, problem: RunProblem) -> None:
     """Report a failure without a test, so that reports and the exit status include it.
 
     An inconclusive verdict that does not fail the run is reported as skipped, with the reason.
     """
-    message, name = printable(finding.message), f"{GATE_FILE}::{printable(finding.name)}"
+    message, name = printable(problem.message), f"{GATE_FILE}::{printable(problem.name)}"
     # Not the last part of the id: pytest would take it for a class path, with `::` for its dots.
     location = GATE_FILE, None, name.replace("::", " ", 1)
     manager = session.config.pluginmanager
@@ -63,13 +63,13 @@ def report_finding(session: pytest.Session, finding: RunProblem) -> None:
             # An annotation from another plugin must start a line.
             terminal.write_line("")
     session.testscollected += 1
-    session.testsfailed += finding.failed
+    session.testsfailed += problem.failed
     # These plugins would stop the run, or wait for this report's test to pass in a later run.
     stopping = map(manager.getplugin, ("session", "lfplugin", "stepwiseplugin"))
     log = manager.subset_hook_caller("pytest_runtest_logreport", stopping)
     # Some reports add a test only once it has been torn down.
     log(report=pytest.TestReport(name, location, {}, "passed", None, "setup"))
-    if finding.failed:
+    if problem.failed:
         log(report=pytest.TestReport(name, location, {}, "failed", message, "call"))
     else:
         log(report=pytest.TestReport(name, location, {}, "skipped", (GATE_FILE, 0, message), "call"))

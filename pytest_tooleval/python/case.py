@@ -27,7 +27,7 @@ class PythonCase:
     Where every body gets the same agent, the first one asks all trials at once.
     """
 
-    def __init__(self, setting: QuestionContext, asker: Asker, *, is_fresh: bool) -> None:
+    def __init__(self, context: QuestionContext, asker: Asker, *, is_fresh: bool) -> None:
         self.question: Question | None = None
         self.result: CaseResult | None = None
         # The number of the running body, from 0.
@@ -35,7 +35,7 @@ class PythonCase:
         # A failure that the body did not raise, such as a subtest's.
         self.noted = ""
         self.coroutines = Coroutines()
-        self._setting = setting
+        self._context = context
         self._asker = asker
         self._is_fresh = is_fresh
         self._running: dict[int, RunningDialogue] = {}
@@ -47,7 +47,7 @@ class PythonCase:
 
     @property
     def trials(self) -> int:
-        return self._setting.trials
+        return self._context.trials
 
     @property
     def has_asked(self) -> bool:
@@ -60,9 +60,9 @@ class PythonCase:
         if options.get("loop") is not None:
             raise ConfigError('loop="test" needs the test\'s event loop: await tooleval.arun(...)')
         try:
-            agent = agent_of(options, self._setting.test)
+            agent = agent_of(options, self._context.test)
             own_tools = agent.tools() if agent is not None and agent.kind is not None else None
-            question = make_question(prompt, options, self._setting, agent, own_tools)
+            question = make_question(prompt, options, self._context, agent, own_tools)
             running = self._begin(question)
         except ToolevalError as error:
             raise error.with_traceback(None) from None  # a mistake in the test: show its line, not ours
@@ -80,12 +80,12 @@ class PythonCase:
                 "arun needs asyncio; on another event loop, call tooleval(...), which waits"
             ) from None
         try:
-            agent = agent_of(options, self._setting.test)
+            agent = agent_of(options, self._context.test)
             own_tools = None
             if agent is not None and agent.kind is not None:
                 own_tools = await agent.own_tools() if is_tests else agent.tools()
             question = make_question(
-                prompt, options, self._setting, agent, own_tools, loop if is_tests else None
+                prompt, options, self._context, agent, own_tools, loop if is_tests else None
             )
             running = self._begin(question)
         except ToolevalError as error:
@@ -109,13 +109,11 @@ class PythonCase:
             )
         if self.question is None:
             self.question = question
-            self._setting.asks(question)
+            self._context.asks(question)
             numbers: Sequence[int] = range(self.trials) if question.is_shared else [number]
         elif question.equality_key != self.question.equality_key:
-            error = ModelError(
-                f"trial {number + 1} asked another question than the first", kind="replay"
-            )
-            self._errors[number] = error
+            text = f"trial {number + 1} asked another question than the first"
+            error = self._errors[number] = ModelError(text, kind="replay")
             raise error
         else:
             numbers = [] if number in self._running else [number]
@@ -169,7 +167,7 @@ class PythonCase:
 
     def mistake(self) -> str | None:
         """The mistake of a body that did not await what it asked, so that its assertions say nothing."""
-        test, run = self._setting.test, self._runs.get(self.number)
+        test, run = self._context.test, self._runs.get(self.number)
         where = f"{test.file}:{test.line}"
         for coroutines in (self.coroutines, *((run.coroutines,) if run is not None else ())):
             if name := coroutines.not_awaited():

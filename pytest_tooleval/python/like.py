@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import matchers as _matchers  # noqa: F401  # registers them
 from ..errors import CannotCompare, ScoringError
-from ..matchers.compare import matches, reason
+from ..matchers.compare import compare_with_reason, matches
 from ..matchers.matcher import MATCHERS, matcher_findings, matcher_key, operand_problem
 from ..matchers.modes import MODES
 from ..text import near
@@ -54,7 +54,7 @@ class Like:
 
     def why_not(self, other: object) -> str:
         """Why a value does not match, as a suite's scores say it."""
-        return reason(as_written(self), other, RULES)[1]
+        return compare_with_reason(as_written(self), other, RULES)[1]
 
 
 def as_written(value: Any) -> Any:

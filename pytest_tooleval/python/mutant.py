@@ -32,12 +32,12 @@ class MutantCase(PythonCase):
     `tried` is what came of it, once the test has ended.
     """
 
-    def __init__(self, setting: QuestionContext, asker: Asker, agent: WrongAgent) -> None:
+    def __init__(self, context: QuestionContext, asker: Asker, agent: WrongAgent) -> None:
         self.tried: AgentTrial | None = None
         self._turns = agent.turns
-        setting = dataclasses.replace(setting, trials=1, marked_trials=None, rule=None, cassette=None)
-        setting = dataclasses.replace(setting, plain_model=lambda: self._spec(False))
-        super().__init__(setting, asker, is_fresh=True)
+        context = dataclasses.replace(context, trials=1, marked_trials=None, rule=None, cassette=None)
+        context = dataclasses.replace(context, plain_model=lambda: self._spec(False))
+        super().__init__(context, asker, is_fresh=True)
 
     def _spec(self, answers: bool) -> CallableModel:
         agent = _agent(self._turns, answered=answers)

@@ -136,17 +136,17 @@ def _instead_of(unknown: str) -> str:
 def make_question(
     prompt: Prompt,
     options: QuestionOptions,
-    setting: QuestionContext,
+    context: QuestionContext,
     agent: AgentOfTest | None,
     own_tools: Sequence[Mapping[str, Any]] | None,
     loop: asyncio.AbstractEventLoop | None = None,
 ) -> Question:
     """Make a case of a question; `own_tools` are those of a library's agent. Raises ConfigError."""
     __tracebackhide__ = True
-    test, asking = setting.test, setting.asking
-    offered = _offered(options, setting, own_tools)
+    test, asking = context.test, context.asking
+    offered = _offered(options, context, own_tools)
     has_rounds = offered.world is not None or offered.run_tools or "user" in options
-    data = _data(prompt, options, setting, offered)
+    data = _data(prompt, options, context, offered)
     suite, written = _read(data, test, has_rounds=has_rounds)
     # Whatever other cases need, a failed assertion fails its trial.
     thresholds = {**(asking.overrides.thresholds or {})}
@@ -165,24 +165,19 @@ def make_question(
         public_texts=PublicTexts(lambda: _texts(suite, test, offered.world)),
     )
     if agent is None:
-        model = setting.plain_model()
+        model = context.plain_model()
     else:
         model = _spec(agent, options, test, offered.run_tools, loop)
     is_shared = agent is None or agent.home.is_shared
-    sign = (
+    equality = (
         data,
         agent and (agent.label, equality_key(agent.agent, is_shared=is_shared)),
         equality_key(options.get("world"), is_shared=False),
     )
-    case_and_blank = _place(case, model, test, suite)
+    on_model = _on_model(case, model, test, suite)
     has_others = own_tools is not None or "provider_tools" in options
-    return Question(
-        job_of(case, model, asking, setting.user_tables, setting.cassette, setting.scorers),
-        sign,
-        is_shared,
-        case_and_blank,
-        has_others,
-    )
+    job = job_of(case, model, asking, context.user_tables, context.cassette, context.scorers)
+    return Question(job, equality, is_shared, on_model, has_others)
 
 
 class _AgentTools(NamedTuple):
@@ -198,10 +193,10 @@ class _AgentTools(NamedTuple):
 
 
 def _offered(
-    options: QuestionOptions, setting: QuestionContext, own_tools: Sequence[Mapping[str, Any]] | None
+    options: QuestionOptions, context: QuestionContext, own_tools: Sequence[Mapping[str, Any]] | None
 ) -> _AgentTools:
     world, passed = options.get("world"), options.get("tools")
-    spec = None if world is None else world_from(world, setting.trials, setting.test)
+    spec = None if world is None else world_from(world, context.trials, context.test)
     tools = own_tools if passed is None else described_tools(passed)
     are_all = own_tools is None
     if spec is not None:
@@ -209,7 +204,7 @@ def _offered(
         if tools is None:
             tools, are_all = offer.tools, not offer.answers_all
         offer.require(tools, "the tools")
-    may_run = bool(setting.asking.allowed_tools)
+    may_run = bool(context.asking.allowed_tools)
     if own_tools and spec is None and not may_run:
         raise ConfigError(
             "nothing answers the tools of the agent; pass world=, or let its own tools run with "
@@ -219,7 +214,7 @@ def _offered(
     return _AgentTools(tools or (), spec, runs_own, are_all and bool(tools))
 
 
-def _place(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CaseOnModel:
+def _on_model(case: ResolvedCase, model: ModelSpec, test: Test, suite: Suite) -> CaseOnModel:
     return with_blank_result(
         test.nodeid,
         case,
@@ -251,16 +246,16 @@ def _spec(
 
 
 def _data(
-    prompt: Prompt, options: QuestionOptions, setting: QuestionContext, offered: _AgentTools
+    prompt: Prompt, options: QuestionOptions, context: QuestionContext, offered: _AgentTools
 ) -> dict[str, Any]:
     """The question as a suite has it."""
     written = {name: _written(value) for name, value in options.items() if name not in _OWN}
     of_suite = {name: written.pop(name) for name in _OF_SUITE if name in written}
     case: dict[str, Any] = {"id": "test", "may_change_nothing": True, **written}
-    if setting.marked_trials is not None:
-        case["trials"] = setting.marked_trials
-    if setting.rule is not None:
-        case["pass"] = setting.rule
+    if context.marked_trials is not None:
+        case["trials"] = context.marked_trials
+    if context.rule is not None:
+        case["pass"] = context.rule
     if "user" in written:
         if prompt:
             raise ConfigError('user: the model that plays the user says the first words; ask ""')
@@ -269,7 +264,7 @@ def _data(
     if not offered.are_all:  # it may know a tool that a call names
         of_suite["thresholds"] = {"arguments_valid": None}
     return suite_without_keys(  # type: ignore[no-any-return]
-        {"name": setting.test.suite, "tools": [*offered.tools], **of_suite, "test_cases": [case]}
+        {"name": context.test.suite, "tools": [*offered.tools], **of_suite, "test_cases": [case]}
     )
 
 

@@ -50,29 +50,30 @@ class TranscriptPool:
         self._unclear |= {id(each): why for each, why in matches.unclear}
         texts = {case.id: _said_in_case(case) for case in suite.test_cases}
         for case, mine in matches.of_case.items():
-            for talk in (each for each in mine if each.case or each.id == case):
-                texts_of_run = _said(talk.messages)
-                fits = 2 if texts_of_run == texts[case] else int(texts_of_run[:1] == texts[case][:1])
-                self._claims.setdefault(id(talk), []).append(_Claim(file, suite.name, fits))
+            for transcript in (each for each in mine if each.case or each.id == case):
+                said = _said(transcript.messages)
+                fits = 2 if said == texts[case] else int(said[:1] == texts[case][:1])
+                self._claims.setdefault(id(transcript), []).append(_Claim(file, suite.name, fits))
         return matches.of_case
 
-    def of_file(self, file: str, runs: Iterable[OutsideTranscript]) -> list[OutsideTranscript]:
+    def of_file(self, file: str, transcripts: Iterable[OutsideTranscript]) -> list[OutsideTranscript]:
         """The transcripts of a case that belong to no other file's case.
 
         Called once all suites are known. Where that is unclear, the transcript is an error.
         """
-        return [conversation for run in runs if (conversation := self._decided(file, run)) is not None]
+        return [decided for each in transcripts if (decided := self._decided(file, each)) is not None]
 
-    def _decided(self, file: str, talk: OutsideTranscript) -> OutsideTranscript | None:
-        claims = self._claims.get(id(talk), [])
+    def _decided(self, file: str, transcript: OutsideTranscript) -> OutsideTranscript | None:
+        claims = self._claims.get(id(transcript), [])
         most = max((each.fits for each in claims), default=0)
         best = [each for each in claims if each.fits == most]
         if len(claims) < 2 or (most and len(best) == 1):
-            return talk if not claims or best[0].file == file else None
+            return transcript if not claims or best[0].file == file else None
         names = " and ".join(each.file for each in claims)
-        written = " or ".join(dict.fromkeys(f'"{each.name}::{talk.case or talk.id}"' for each in claims))
-        why = f"names the case {talk.case or talk.id}, which {names} have; name it {written}"
-        return talk._replace(error=why, messages=())
+        case = transcript.case or transcript.id
+        written = " or ".join(dict.fromkeys(f'"{each.name}::{case}"' for each in claims))
+        why = f"names the case {case}, which {names} have; name it {written}"
+        return transcript._replace(error=why, messages=())
 
     def without_known_case(self) -> tuple[str, ...]:
         """A line for each transcript that names an unknown case: a gate may lack its result."""
@@ -102,10 +103,10 @@ class TranscriptPool:
         return [total, *lines[:_SHOWN], *more]
 
 
-def _named(conversation: OutsideTranscript) -> str:
-    if conversation.case:
-        return f"these suites have no case {shown(conversation.case)}"
-    prompt = next((text_of(each) for each in conversation.messages if each.get("role") == "user"), "")
+def _named(transcript: OutsideTranscript) -> str:
+    if transcript.case:
+        return f"these suites have no case {shown(transcript.case)}"
+    prompt = next((text_of(each) for each in transcript.messages if each.get("role") == "user"), "")
     return f'no case has its id or begins with "{shown(redact(prompt))}"'
 
 
@@ -134,64 +135,65 @@ def find_transcripts(suite: Suite, transcripts: Iterable[OutsideTranscript]) -> 
     for name, texts in texts_of.items():
         first.setdefault(texts[0], []).append(name)
 
-    def add(name: str, talk: OutsideTranscript, excerpt: OutsideTranscript) -> None:
+    def add(name: str, transcript: OutsideTranscript, excerpt: OutsideTranscript) -> None:
         matches.of_case.setdefault(name, []).append(excerpt)
-        matches.used.add(id(talk))
+        matches.used.add(id(transcript))
 
-    for talk in transcripts:
-        named = talk.case.removeprefix(f"{suite.name}::") or talk.id
+    for transcript in transcripts:
+        named = transcript.case.removeprefix(f"{suite.name}::") or transcript.id
         names = [named] if named in texts_of else []
-        if not names and not talk.case:
-            texts = _said(talk.messages)
+        if not names and not transcript.case:
+            texts = _said(transcript.messages)
             names = first.get(texts[0], []) if texts and texts[0] else []
             if len(names) > 1:
                 same_messages = [name for name in names if texts_of[name] == texts]
                 has_turns = any(cases[name].turns for name in same_messages)
-                parts = {} if has_turns else _parts(talk, cases, names)
-                for name, run_part in parts.items():
-                    add(name, talk, run_part)
+                parts = {} if has_turns else _parts(transcript, cases, names)
+                for name, part in parts.items():
+                    add(name, transcript, part)
                 if parts:
                     continue
                 names = same_messages or names
         if len(names) > 1:
             why = f"begins like the cases {', '.join(names[:3])}; add the case to the transcript"
-            matches.unclear.append((talk, why))
+            matches.unclear.append((transcript, why))
         elif names:
-            add(names[0], talk, talk)
+            add(names[0], transcript, transcript)
     for name, of_case in matches.of_case.items():
-        groups = Counter(talk.group for talk in of_case if talk.group)
-        for talk in [talk for talk in of_case if groups[talk.group] > 1]:
-            if _said(talk.messages)[:1] != texts_of[name][:1]:
-                of_case.remove(talk)
-                matches.used.discard(id(talk))
-                matches.unclear.append((talk, f"another conversation in the transcript of case {name}"))
+        groups = Counter(each.group for each in of_case if each.group)
+        for each in [each for each in of_case if groups[each.group] > 1]:
+            if _said(each.messages)[:1] != texts_of[name][:1]:
+                of_case.remove(each)
+                matches.used.discard(id(each))
+                matches.unclear.append((each, f"another conversation in the transcript of case {name}"))
     return matches
 
 
 def _parts(
-    talk: OutsideTranscript, cases: Mapping[str, TestCase], names: Iterable[str]
+    transcript: OutsideTranscript, cases: Mapping[str, TestCase], names: Iterable[str]
 ) -> dict[str, OutsideTranscript]:
     """The cases whose whole prompts a transcript begins with, each with its part of it."""
-    spoken = [index for index, each in enumerate(talk.messages) if each.get("role") not in SYSTEM_ROLES]
-    gists = [gist_of(talk.messages[index]) for index in spoken]
+    messages, answers_from = transcript.messages, transcript.answers_from
+    spoken = [index for index, each in enumerate(messages) if each.get("role") not in SYSTEM_ROLES]
+    gists = [gist_of(messages[index]) for index in spoken]
     lengths: dict[str, int] = {}
     for name in names:
         prompt = [gist_of(as_words(each)) for each in prompt_messages(cases[name].prompt)]
         prompt = [each for each in prompt if each[0] not in SYSTEM_ROLES]
         if cases[name].leader is None and prompt == gists[: len(prompt)]:
             lengths[name] = len(prompt)
-    prompts = sum(index < talk.answers_from for index in spoken)
-    exact = {name: length for name, length in lengths.items() if talk.answers_from and length == prompts}
+    prompts = sum(index < answers_from for index in spoken)
+    exact = {name: length for name, length in lengths.items() if answers_from and length == prompts}
     lengths = exact or lengths
     if len({*lengths.values()}) < len(lengths):
         return {}  # several have the same prompt
     ends = dict(pairwise(sorted({*lengths.values()})))
-    parts = dict.fromkeys(lengths, talk)
+    parts = dict.fromkeys(lengths, transcript)
     for name in [name for name, length in lengths.items() if length in ends]:
         end = spoken[ends[lengths[name]]]
-        while talk.messages[end - 1].get("role") == "user":
+        while messages[end - 1].get("role") == "user":
             end -= 1  # of the next one's prompt
-        parts[name] = talk._replace(messages=talk.messages[:end])
+        parts[name] = transcript._replace(messages=messages[:end])
     return parts
 
 
@@ -205,37 +207,37 @@ def _said(messages: Iterable[Message]) -> list[str]:
     return [" ".join(text_of(as_words(each)).split()) for each in messages if each.get("role") == "user"]
 
 
-def answers_of(case: ResolvedCase, runs: Sequence[OutsideTranscript]) -> list[Transcript | ModelError]:
+def answers_of(case: ResolvedCase, given: Sequence[OutsideTranscript]) -> list[Transcript | ModelError]:
     """A case's transcripts as its trials. Missing ones are errors."""
     needed = needed_of(case.pass_rule)
-    if needed is not None and len(runs) > needed[1]:
-        message = f"{len(runs)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
+    if needed is not None and len(given) > needed[1]:
+        message = f"{len(given)} transcripts, but the rule {case.pass_rule} needs {needed[1]}"
         return [ModelError(f"{message}; change it with --tooleval-pass", kind="replay")]
     missing = "no transcript of this case"
-    if runs:
+    if given:
         trials = plural(case.trials, "trial")
-        missing = f"transcripts of {len(runs)} of {trials}; see --tooleval-trials"
-    absent = [ModelError(missing, kind="replay")] * (case.trials - len(runs))
-    return [*(_answer(case, each) for each in runs), *absent]
+        missing = f"transcripts of {len(given)} of {trials}; see --tooleval-trials"
+    absent = [ModelError(missing, kind="replay")] * (case.trials - len(given))
+    return [*(_answer(case, each) for each in given), *absent]
 
 
-def _answer(case: ResolvedCase, talk: OutsideTranscript) -> Transcript | ModelError:
+def _answer(case: ResolvedCase, given: OutsideTranscript) -> Transcript | ModelError:
     try:
-        transcript = conversation_of(case, _with_pictures(case, talk.messages))
+        transcript = conversation_of(case, _with_pictures(case, given.messages))
     except ModelError as error:
-        return ModelError(f"{talk.place}: {error}", kind=error.kind)
-    transcript = _placed(transcript, talk.place)
+        return ModelError(f"{given.place}: {error}", kind=error.kind)
+    transcript = _placed(transcript, given.place)
     # A forbidden call remains one, even if its tool raised and ended the run.
-    if talk.error and not (transcript.replies and _has_forbidden_call(case, transcript)):
-        return ModelError(f"{talk.place}: {talk.error}", kind="bad_response")
+    if given.error and not (transcript.replies and _has_forbidden_call(case, transcript)):
+        return ModelError(f"{given.place}: {given.error}", kind="bad_response")
     if not transcript.replies:
-        return ModelError(f"{talk.place}: the transcript ends without a reply", kind="bad_response")
+        return ModelError(f"{given.place}: the transcript ends without a reply", kind="bad_response")
     if transcript.no_answer is None:
         why = "" if transcript.unread else _broke_off(case, transcript)
         if why and not _has_forbidden_call(case, transcript):
-            return ModelError(f"{talk.place}: the transcript ends {why}", kind="bad_response")
+            return ModelError(f"{given.place}: the transcript ends {why}", kind="bad_response")
     # Put the figures of the whole transcript into the last reply; only sums count.
-    usage = {name: value for name, value in structs.asdict(talk.usage).items() if value}
+    usage = {name: value for name, value in structs.asdict(given.usage).items() if value}
     none = {name: 0 if isinstance(value, (int, float)) else value for name, value in usage.items()}
     *before, last = transcript.replies
     earlier = (structs.replace(each, **none) for each in before)

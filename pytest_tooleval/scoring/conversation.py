@@ -39,7 +39,7 @@ from .assessment import (
 from .extra_calls import surplus_lines
 from .one_reply import reply_checks
 from .paired_calls import PairedCalls
-from .references import Worlds, judged_by_state, match_of, state_row, world_checks
+from .references import StateComparison, judged_by_state, match_of, state_row, world_checks
 from .texts import text_parts
 from .turns import CaseTurns, Span
 
@@ -56,8 +56,8 @@ def assess_conversation(case: ResolvedCase, transcript: Transcript) -> Assessmen
         _parts,
         malformed=checks.malformed,
         turns=transcript.turns,
-        not_played=checks.worlds.not_played,
-        differing=checks.worlds.differing,
+        not_played=checks.states.not_played,
+        differing=checks.states.differing,
     )
 
 
@@ -70,7 +70,7 @@ class _Checks:
 
     def __init__(self, conversation: CaseTurns) -> None:
         self.conversation = conversation
-        self.worlds = Worlds(conversation)
+        self.states = StateComparison(conversation)
         self._checks = list(self._all_checks())
         self._by_metric = {
             metric: [check for check in self._checks if check.metric == metric]
@@ -114,10 +114,10 @@ class _Checks:
         case, turns, fails = conversation.case, conversation.turns, conversation.fails
         for span in turns:
             yield from _end(span, case.round_limit)
-        if self.worlds.too_many:
-            row = Check("state", "a world that could play the calls", "none", 0.0, self.worlds.too_many)
+        if self.states.too_many:
+            row = Check("state", "a world that could play the calls", "none", 0.0, self.states.too_many)
             yield span_check("state", "wrong_state", "", row)
-        played, references = self.worlds.played, self.worlds.references()
+        played, references = self.states.played, self.states.references()
         for span, forbidden, reference in zip(
             conversation.spans, conversation.forbidden, references, strict=True
         ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..matchers.compare import mismatch, reason
+from ..matchers.compare import compare_with_reason, mismatch
 from ..matchers.matcher import matcher_key
 from ..matchers.modes import Mode
 from ..record.call_records import CallRecord
@@ -73,7 +73,7 @@ def end_lines(expected: EndedCall, ended: CallRecord | None, rules: Mode, place:
         right = has_result(expected.result, ended, rules)
         why = _NO_ANSWER if ended.answer is None else "differs"
         if right:
-            _, why = reason(expected.result, read_json(ended.answer or ""), rules)
+            _, why = compare_with_reason(expected.result, read_json(ended.answer or ""), rules)
         wanted = json_text(expected.result, MOST_SHOWN)
         row = Check("result", wanted, shown_answer(ended), float(right), why, place)
         lines.append(CheckLine(row, EXPECTED_GOT))

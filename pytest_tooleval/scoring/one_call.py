@@ -19,7 +19,7 @@ from msgspec import structs
 from ..errors import CannotCompare, ScoringError
 from ..jsonschemas.exact import frozen
 from ..jsonschemas.parameters import takes_null
-from ..matchers.compare import matches, reason, with_keys_of
+from ..matchers.compare import compare_with_reason, matches, with_keys_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES, Mode, ParamScoring
 from ..record.calls import NO_TOOL, ToolCall, shown_tool
@@ -206,7 +206,7 @@ def argument_lines(
     unexpected = {fold(name): name for name in reversed([*arguments]) if name not in expected}
     for name, value in expected.items():
         if name in arguments:
-            right, why = reason(value, arguments[name], rules)
+            right, why = compare_with_reason(value, arguments[name], rules)
             lines.append(line(name, json_text(arguments[name], MOST_SHOWN), why, right=right))
         elif is_optional(value):
             lines.append(line(name, ABSENT, "is absent, and may be", right=True))

@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from ..errors import CannotCompare, WorldError
-from ..matchers.compare import reason, type_of
+from ..matchers.compare import compare_with_reason, type_of
 from ..matchers.matcher import is_optional
 from ..matchers.modes import MODES
 from ..record.call_records import CallRecord
@@ -84,7 +84,7 @@ class Reference(NamedTuple):
     played: Plays
 
 
-class Worlds:
+class StateComparison:
     """The model's calls of a conversation, `played` on a new world, and the plays to compare it with.
 
     `played` is None if nothing needs it, the case has failed, or `too_many` says that calls failed.
@@ -399,9 +399,9 @@ def state_row(case: ResolvedCase, state: dict[str, Any], path: str, wanted: Any)
         right, why = is_optional(wanted), _what_is_there(state, whole)
     else:
         got = json_like(got, wanted)
-        right, why = reason(wanted, without_key_values(got), MODES[case.param_scoring])
+        right, why = compare_with_reason(wanted, without_key_values(got), MODES[case.param_scoring])
         if not right:  # the reason may quote the value
-            _, why = reason(wanted, without_secrets(got), MODES[case.param_scoring])
+            _, why = compare_with_reason(wanted, without_secrets(got), MODES[case.param_scoring])
     return Check(path_text(whole), json_text(wanted), _shown(got), float(right), why)
 
 

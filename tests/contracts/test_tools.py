@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.engine.clients.choice import make_client
+from pytest_tooleval.engine.clients.make_client import make_client
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import HttpModel
 from pytest_tooleval.errors import ModelError

@@ -20,7 +20,7 @@ from ...record.run import HelperRole, payer
 from ...record.transcript import Transcript
 from ...secrets import redact, scrub, secret_values
 from ..cassettes.questions import key_of, question_of
-from ..clients.choice import ChatClient, make_client
+from ..clients.make_client import ChatClient, make_client
 from ..exchange.chat import ChatAnswer, ChatRequest
 from ..exchange.errors import ParameterRefused
 from ..exchange.reply import OnReply, Replies, read_replies

@@ -71,7 +71,7 @@ def read_replies(answer: ChatAnswer, request: ChatRequest, *, cached: bool) -> R
     return Replies(tuple(with_refused(replies)), is_agents_loop=True)
 
 
-class Models(Protocol):
+class AsksModels(Protocol):
     """Queries a trial's models, or finds their recorded answers."""
 
     async def ask(
@@ -89,7 +89,11 @@ class Models(Protocol):
 
 
 async def ask_other(
-    role: HelperRole, models: Models, spec: ModelSpec, request: ChatRequest, read: Callable[[Reply], T]
+    role: HelperRole,
+    models: AsksModels,
+    spec: ModelSpec,
+    request: ChatRequest,
+    read: Callable[[Reply], T],
 ) -> tuple[Reply, T]:
     """The reply of the judge or the simulated user, and the result of reading it with `read`.
 

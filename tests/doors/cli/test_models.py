@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from mock_server import MockServer
 
 from pytest_tooleval.cli import main
-from pytest_tooleval.engine import check
+from pytest_tooleval.engine import probes
 
-PROBES = [probe.name for probe in check.PROBES]
+PROBES = [probe.name for probe in probes.PROBES]
 
 
 def invoke(*arguments: str) -> Result:

@@ -127,7 +127,7 @@ async def held(
 ) -> Transcript:
     """The transcript of a trial in which this function answers."""
     return await run_trial(
-        TrialRequest(Job(case, HttpModel("m", ""), user=user), trial), FakeModels(answer)
+        TrialRequest(Job(case, HttpModel("m", ""), user=user), trial), FakeModels(answer), None
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_tooleval.errors import CannotCompare
-from pytest_tooleval.matchers.compare import identical, matches, reason
+from pytest_tooleval.matchers.compare import compare_with_reason, identical, matches
 from pytest_tooleval.matchers.modes import MODES, ParamScoring
 
 BIG = 2**53
@@ -98,7 +98,7 @@ def test_a_text_is_the_same_however_its_characters_are_composed(mode: ParamScori
     ],
 )
 def test_exact(expected: Any, actual: Any, right: bool, why: str) -> None:
-    assert reason(expected, actual, MODES["exact"]) == (right, why)
+    assert compare_with_reason(expected, actual, MODES["exact"]) == (right, why)
 
 
 def seed_says(expected: Any, actual: Any) -> bool:
@@ -176,7 +176,7 @@ def test_a_value_is_identical_to_itself(value: Any) -> None:
     ],
 )
 def test_modes(mode: ParamScoring, expected: Any, actual: Any, right: bool, why: str) -> None:
-    assert reason(expected, actual, MODES[mode]) == (right, why)
+    assert compare_with_reason(expected, actual, MODES[mode]) == (right, why)
 
 
 BOUND = st.sampled_from(

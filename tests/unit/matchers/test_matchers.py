@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tooleval.matchers.compare import reason
+from pytest_tooleval.matchers.compare import compare_with_reason
 from pytest_tooleval.matchers.matcher import MATCHERS, matcher_findings
 from pytest_tooleval.matchers.modes import MODES
 
@@ -193,7 +193,7 @@ TABLES: dict[str, list[tuple[Any, Any, str]]] = {
     [(key, *row) for key, rows in TABLES.items() for row in rows],
 )
 def test_a_matcher(key: str, operand: Any, actual: Any, why: str) -> None:
-    right, words = reason({key: operand}, actual, MODES["exact"])
+    right, words = compare_with_reason({key: operand}, actual, MODES["exact"])
 
     assert right is (not why)
     assert words == (why or ("equal, ignoring case" if key == "$optional" else f"matches {key}"))

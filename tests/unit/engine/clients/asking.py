@@ -6,7 +6,7 @@ from typing import Any
 
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.choice import make_client
+from pytest_tooleval.engine.clients.make_client import make_client
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.models.spec import HttpModel, ModelSpec
 

@@ -14,9 +14,9 @@ import pytest
 from builders import tool
 from mock_server import MockServer, http
 
-from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient, load_litellm
 from pytest_tooleval.engine.clients.litellm_connections import guard_connections
+from pytest_tooleval.engine.clients.make_client import make_client
 from pytest_tooleval.engine.clients.transport import BODY_BYTES
 from pytest_tooleval.engine.exchange.chat import ChatAnswer, ChatRequest
 from pytest_tooleval.engine.exchange.reply import read_reply

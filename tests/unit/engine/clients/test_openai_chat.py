@@ -16,9 +16,9 @@ from mock_server import MockServer, answer_to, http
 
 from pytest_tooleval.engine.clients import transport
 from pytest_tooleval.engine.clients.anthropic_messages import AnthropicClient
-from pytest_tooleval.engine.clients.choice import make_client
 from pytest_tooleval.engine.clients.gemini import GeminiClient
 from pytest_tooleval.engine.clients.litellm_client import LitellmClient
+from pytest_tooleval.engine.clients.make_client import make_client
 from pytest_tooleval.engine.clients.openai_chat import OpenAIClient
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.spec import LEXICAL, HttpModel

@@ -8,7 +8,7 @@ import pytest
 from builders import call
 from mock_server import MockServer
 
-from pytest_tooleval.engine.clients.choice import make_client
+from pytest_tooleval.engine.clients.make_client import make_client
 from pytest_tooleval.engine.clients.openai_responses import responses_body
 from pytest_tooleval.engine.exchange.chat import ITEMS, ChatRequest
 from pytest_tooleval.engine.models.spec import HttpModel

@@ -23,7 +23,7 @@ if sys.argv[1] == "without":
 
 from pytest_tooleval.engine.asking.fallbacks import Fallbacks
 from pytest_tooleval.engine.cassettes.questions import key_of, question_of
-from pytest_tooleval.engine.clients.choice import make_client
+from pytest_tooleval.engine.clients.make_client import make_client
 from pytest_tooleval.engine.exchange.chat import ChatRequest
 from pytest_tooleval.engine.models.known import known_models, known_entry
 from pytest_tooleval.engine.models.names import why_no_provider

@@ -11,7 +11,7 @@ from builders import git
 
 from pytest_tooleval.errors import ToolevalError
 from pytest_tooleval.history import History, load_side, place_of
-from pytest_tooleval.history.base import base_commits
+from pytest_tooleval.history.git_baseline import base_commits
 from pytest_tooleval.record.results import CaseResult
 from pytest_tooleval.record.run import Git
 
