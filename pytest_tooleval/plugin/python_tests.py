@@ -135,7 +135,7 @@ class PythonTests:
             raise ConfigError("a method of unittest.TestCase runs once, so it cannot have trials")
         registry = ScorerRegistry()
         item.ihook.pytest_tooleval_register_scorers(register=registry.register)
-        setting = QuestionContext(
+        context = QuestionContext(
             self._test(item),
             asking,
             mark.trials,
@@ -150,9 +150,9 @@ class PythonTests:
         asker = self._run.asker
         make = self._config.stash.get(MAKE_CASE, None)
         if make is not None:
-            case = make(item, setting, asker)
+            case = make(item, context, asker)
         else:
-            case = PythonCase(setting, asker, is_fresh=runs > 0)
+            case = PythonCase(context, asker, is_fresh=runs > 0)
         item.stash[_case_key] = case
         self._running = item.nodeid, case
         return Tooleval(case)
