@@ -155,8 +155,7 @@ class _Results:
         if self._problem:  # raised again at pytest's own report: it catches this where a case is named
             raise pytest.UsageError(self._problem)
         if report.skipped and self._skips_cases(report.nodeid):
-            run = eval_session(self._config).run
-            run.replace_facts(tests_by_file={**run.collected_facts.tests_by_file, report.nodeid: 0})
+            eval_session(self._config).run.note_files({report.nodeid: 0})
 
     def _skips_cases(self, nodeid: str) -> bool:
         """True for a module of tests that skipped itself, though gates need its cases."""

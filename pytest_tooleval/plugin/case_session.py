@@ -86,9 +86,10 @@ class CaseSession(Observer):
         labels = Counter(item.model for item in cases if item.model and not item.case.variant.label)
         self.run.replace_facts(case_counts=dict(labels))
         result = yield
+        missing = missing_model(config, settings, path) if will_run(session) else ""
         asking = (item for item in items if may_ask(item) and self.python.asks_model(item))
-        if will_run(session) and (_cases(items) or any(asking)):
-            self._refuse(items, missing_model(config, settings, path))
+        if missing and (_cases(items) or any(asking)):
+            self._refuse(items, missing)
         self._note_selected(_cases(items))
         if settings.shard is not None:
             self.run.replace_facts(shard=self._keep_shard(items, settings.shard))

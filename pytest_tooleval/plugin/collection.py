@@ -62,8 +62,7 @@ class SuiteFile(pytest.File):
         if problem:
             raise pytest.UsageError(problem)
         if not items:  # which no gate must take for success
-            run = self._cases().run
-            run.replace_facts(tests_by_file={**run.collected_facts.tests_by_file, self.nodeid: 0})
+            self._cases().run.note_files({self.nodeid: 0})
         return items
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]

@@ -253,7 +253,7 @@ class PythonTests:
         if counts and self._run.settings.asking.variants:
             tests = plural(counts.total(), "Python test")
             self._run.observers.warned(f"variants change cases of suites; {tests} will run unchanged")
-        self._run.replace_facts(tests_by_file={**self._run.collected_facts.tests_by_file, **counts})
+        self._run.note_files(counts)
         return result
 
     def pytest_fixture_setup(

@@ -93,6 +93,10 @@ class EvalRun:
         """Note what this process has found out about the run: fields of `ProcessFacts`."""
         self.collected_facts = structs.replace(self.collected_facts, **facts)
 
+    def note_files(self, tests: Mapping[str, int]) -> None:
+        """Note files that gates need cases of, with the number of their selected Python tests."""
+        self.replace_facts(tests_by_file={**self.collected_facts.tests_by_file, **tests})
+
     def report_hopeless_gates(self, cases: Iterable[SelectedCase]) -> None:
         """Report the gates that these cases cannot pass."""
         gates = self.settings.gating.gates

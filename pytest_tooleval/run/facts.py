@@ -22,7 +22,7 @@ class ProcessFacts(Struct, frozen=True):
     without_known_case: tuple[str, ...] = ()  # lines about transcripts that name an unknown case
     shard: Shard | None = None
     selected: int = 0  # the selected cases of suites, each once for each model
-    # The selected Python tests with the fixture by file; 0 for a file that skipped itself.
+    # The selected Python tests by file; 0 for a file that skipped itself, or an empty suite.
     tests_by_file: Mapping[str, int] = {}
     # Known of this process:
     unasked: int = 0  # the Python tests that sent no request

@@ -54,8 +54,7 @@ def decide(trials: Sequence[TrialRow], by: Standard) -> Decision:
     it an error, and where calls are forbidden, so does an unread part. With `mean`, mean scores must
     reach the thresholds and mean costs must stay within the limits; a trial without an answer makes the
     case an error. With `all`, `any` and `K/N`, passing trials are counted; trials without an answer make
-    it an error only if they could change the verdict. Raises ScoringError if no metric with a threshold
-    applies.
+    it an error only if they could change the verdict. Raises ScoringError if no threshold applies.
     """
     answered = [trial for trial in trials if trial.error is None]
     scores = mean_scores(answered)

@@ -89,9 +89,8 @@ def _skipped(cases: Sequence[CaseRow], test_files: Iterable[str]) -> Iterator[Ru
         for name in (case.file, case.model):
             is_skipped[name] = is_skipped.get(name, True) and case.outcome == "skipped"
     for name in filter(is_skipped.get, is_skipped):
-        yield RunProblem(
-            f"cases of {name}", f"{name}: every case was skipped; leave it out if that is meant"
-        )
+        text = f"{name}: every case was skipped; leave it out if that is meant"
+        yield RunProblem(f"cases of {name}", text)
 
 
 def _findings(
@@ -157,8 +156,6 @@ def judge_gates(
 
 def gates_that_cannot_pass(perfect: Sequence[CaseRow], gates: Gates) -> list[str]:
     """A line for each gate with an interval that too few cases decide, even these perfect ones."""
-    if gates.confidence is None:
-        return []
     from .gates import decide_gates
 
     return [

@@ -37,7 +37,9 @@ from .context import Context, require_form, set_by
 from .fallbacks import Fallbacks
 
 _OTHERS_TICK_S = 0.05
-_TEXTS = "message tool_answers finish_reason finish_message served_model upstream system_fingerprint"
+_TEXTS = (
+    "message tool_answers finish_reason finish_message served_model upstream system_fingerprint".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,7 @@ def _checked(answer: ChatAnswer, public_texts: PublicTexts | None) -> ChatAnswer
     """An answer, or an agent's reply, with its time, and with stand-ins for keys."""
     if is_nested_deeper([answer.message, *answer.tool_answers], JSON_DEPTH):
         raise ModelError(f"the answer is nested more than {JSON_DEPTH} levels deep", kind="bad_response")
-    texts = redact({name: getattr(answer, name) for name in _TEXTS.split()}, public_texts)
+    texts = redact({name: getattr(answer, name) for name in _TEXTS}, public_texts)
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     return structs.replace(answer, answered_at=now, **texts)
 

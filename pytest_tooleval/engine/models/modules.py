@@ -1,8 +1,8 @@
 """An agent's modules: its own, which is part of its answers' keys, and those that it imports.
 
 Imported modules are recorded next to the answers, and not in the key, so that a missing answer can name
-the module that has changed. Imports are read from the source, because a strict
-replay must not import the agent, and because the loaded modules depend on which tests run.
+the module that has changed. Imports are read from the source, because a strict replay must not import
+the agent, and because the loaded modules depend on which tests run.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ def own_module(target: str, folder: Path | None) -> tuple[Path, Path] | None:
 def imported_modules(target: str, folder: Path, files: Sequence[Path] = ()) -> dict[str, str]:
     """Fingerprints of the modules that an agent and these files import, directly or not.
 
-    Without the agent's own module, installed ones and Python's. The keys are paths relative to the
-    folder.
+    Without the agent's own module, installed ones and Python's. Paths are relative to the folder.
     """
     module = own_module(target, folder)
     places = [

@@ -8,7 +8,7 @@ import re
 import xml.etree.ElementTree as ET
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from typing import Any
 
@@ -935,6 +935,15 @@ def test_it(tooleval):
     )
 
 
+def asks_after(shop: Project, text: str, changes: Sequence[tuple[str, str, bool]]) -> None:
+    """Record `test_asks`, and replay it after each change of a text by another, which may ask again."""
+    strict = ("--tooleval-cassette=tapes", "--tooleval-record=none", "-ktest_asks")
+    run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=2)
+    for old, new, asks in changes:
+        outcome = {"errors": 1} if asks else {"passed": 1}
+        run(shop, text.replace(old, new), *strict).assert_outcomes(**outcome, deselected=1)
+
+
 def test_an_edited_assertion_asks_nobody(shop: Project) -> None:
     """Where the agent and the world stand in the test's file, too."""
     text = """
@@ -952,18 +961,15 @@ def test_asks(tooleval):
 def test_other(tooleval):
     assert True
 """
-    strict = ("--tooleval-cassette=tapes", "--tooleval-record=none", "-ktest_asks")
-    run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=2)
-    for old, new, asks in (
+    changes = [
         (".text == wanted", ".calls", False),
         ("assert True", "assert tooleval", False),
         ("def test_asks", "# a comment\ndef test_asks", False),
         ('wanted = "rain"', 'wanted = "sun"', True),
         ('return "rain"', 'return "snow"', True),
         ('call_tool("look", {})', 'call_tool("look")', True),
-    ):
-        outcome = {"errors": 1} if asks else {"passed": 1}
-        run(shop, text.replace(old, new), *strict).assert_outcomes(**outcome, deselected=1)
+    ]
+    asks_after(shop, text, changes)
 
 
 def test_a_test_s_own_code_is_a_part_of_the_question(shop: Project) -> None:
@@ -981,17 +987,14 @@ def test_asks(tooleval, monkeypatch, stock):
 def test_other(tooleval):
     assert True
 """
-    strict = ("--tooleval-cassette=tapes", "--tooleval-record=none", "-ktest_asks")
-    run(shop, text, "--tooleval-cassette=tapes").assert_outcomes(passed=2)
-    for old, new, asks in (
+    changes = [
         (").calls", ").text", False),
         ("assert True", "assert tooleval", False),
         ("return 40", "return 50", True),
         ("False, raising", "True, raising", True),
         ("functools.partial(Shop)", "functools.partial(Shop, *[])", True),
-    ):
-        outcome = {"errors": 1} if asks else {"passed": 1}
-        run(shop, text.replace(old, new), *strict).assert_outcomes(**outcome, deselected=1)
+    ]
+    asks_after(shop, text, changes)
 
 
 ASYNC = """
